@@ -1,0 +1,46 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`. Each sets up what it needs in .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCES := src tests bench
+
+.PHONY: demo test test-all lint format bench clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/slackwater demo
+
+test: $(VENV)/dev.stamp
+	$(BIN)/pytest -n auto -m "not slow"
+
+test-all: $(VENV)/dev.stamp
+	$(BIN)/pytest -n auto
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy
+	$(BIN)/pytest tests/test_architecture.py
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python bench/levels.py
+	$(BIN)/python bench/rows.py
+	$(BIN)/python bench/sbp.py
+
+clean:
+	rm -rf $(VENV) demo results
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet -e ".[demo]"
+	touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	touch $@ $(VENV)/demo.stamp

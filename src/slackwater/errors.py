@@ -1,0 +1,40 @@
+"""Everything slackwater raises or warns of, beside the built-in ValueError and TypeError.
+
+::
+
+    ValueError
+    ├── KernelError              a kernel returned something that is not a kernel value
+    │   └── IndefiniteKernelError  a kernel is not positive semi-definite
+    └── CheckpointError          a checkpoint is damaged or belongs to another problem
+    UserWarning
+    ├── ConvergenceWarning       scikit-learn's own: a budget ran out before the tolerance was met
+    └── IndefiniteKernelWarning  the sigmoid kernel is indefinite here; no certificate is given
+"""
+
+from __future__ import annotations
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = [
+    "CheckpointError",
+    "ConvergenceWarning",
+    "IndefiniteKernelError",
+    "IndefiniteKernelWarning",
+    "KernelError",
+]
+
+
+class KernelError(ValueError):
+    """A kernel returned values of the wrong shape or type, or values that are not finite."""
+
+
+class IndefiniteKernelError(KernelError):
+    """A kernel was shown not to be positive semi-definite, so that no margin is defined."""
+
+
+class CheckpointError(ValueError):
+    """A checkpoint file is damaged, or was written for other data or other parameters."""
+
+
+class IndefiniteKernelWarning(UserWarning):
+    """The kernel is indefinite on this data: the optimisation is a heuristic, without a certificate."""
