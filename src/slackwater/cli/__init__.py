@@ -1,0 +1,16 @@
+"""The ``slackwater`` command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command; say what to install where its libraries are missing."""
+    try:
+        from slackwater.cli.main import app
+    except ModuleNotFoundError as error:
+        if error.name not in {"typer", "rich", "matplotlib"}:
+            raise
+        sys.exit(f"The slackwater command needs {error.name}: pip install 'slackwater[demo]'")
+    app()

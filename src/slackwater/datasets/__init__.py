@@ -1,0 +1,5 @@
+"""The paper's data sets, found on this machine."""
+
+from slackwater.datasets.registry import Dataset, available, load_dataset
+
+__all__ = ["Dataset", "available", "load_dataset"]

@@ -1,0 +1,25 @@
+"""Kernels K(x, z) as mathematics: formulas over points, without data set, cache or counter."""
+
+from slackwater.kernels.base import Kernel
+from slackwater.kernels.blocks import block
+from slackwater.kernels.custom import Custom
+from slackwater.kernels.dot import Linear, Polynomial, Sigmoid
+from slackwater.kernels.points import Points, as_points
+from slackwater.kernels.radial import Gaussian, Laplacian
+from slackwater.kernels.registry import KERNELS, make_kernel, resolve_gamma
+
+__all__ = [
+    "KERNELS",
+    "Custom",
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Points",
+    "Polynomial",
+    "Sigmoid",
+    "as_points",
+    "block",
+    "make_kernel",
+    "resolve_gamma",
+]

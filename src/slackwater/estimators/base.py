@@ -1,0 +1,253 @@
+"""The scikit-learn face of every kernel classifier: fit, decision_function, predict."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from slackwater.errors import ConvergenceWarning
+from slackwater.estimators.parameters import COMMON, Rule, check_parameters
+from slackwater.estimators.run import Outcome, Plan, train
+from slackwater.estimators.training_set import TrainingSet, feature_training_set, precomputed_training_set
+from slackwater.estimators.validation import Targets, check_rows, check_targets
+from slackwater.expansion import Expansion, decision_values
+from slackwater.kernels.base import Kernel
+from slackwater.kernels.points import as_points
+from slackwater.kernels.registry import make_kernel
+from slackwater.solvers.base import Assessment, Solver
+from slackwater.solvers.drive import Task
+from slackwater.stopping import (
+    GapBelow,
+    HoldoutStalled,
+    MaxEvaluations,
+    MaxSeconds,
+    MaxSteps,
+    StoppingRule,
+    StopReason,
+)
+from slackwater.workers import Workers, thread_count
+
+_REMEDIES = {
+    StopReason.STEPS: "raise max_iter",
+    StopReason.EVALUATIONS: "raise max_kernel_evals",
+    StopReason.SECONDS: "raise max_time",
+    StopReason.INTERRUPT: "let it run, or resume with warm_start or a checkpoint",
+}
+
+
+class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Common part of the classifiers; a subclass names its parameters and builds its solver."""
+
+    _rules: ClassVar[Mapping[str, Rule]] = COMMON
+
+    def _solver(self) -> Solver:
+        """The algorithm, from the parameters."""
+        raise TypeError(f"{type(self).__name__} does not say which solver trains it")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on X and y.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            (n, n) kernel values for kernel="precomputed"; with a callable kernel also any sequence of n objects.
+        y : array-like of shape (n,)
+            Labels of at least two classes.
+        sample_weight : array-like of shape (n,), optional
+            What each row's slack costs; an integer weight is the same as repeating the row, 0 leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._rules)
+        X = check_rows(self, X, reset=True)
+        targets = check_targets(y, _length(X), sample_weight, self.class_weight)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        with Workers(thread_count(self.n_jobs)) as workers:
+            kernel, training_set = self._training_set(X, targets, seed, workers)
+            self._check_affordable(training_set, len(targets.classes))
+            outcome = train(self._solver(), training_set, len(targets.classes), seed, self._plan())
+        self.classes_ = targets.classes
+        self._kernel: Any = kernel
+        self._keep_model(X, training_set, outcome.tasks)
+        self._keep_account(training_set, outcome)
+        self._warn_unless_converged(outcome.tasks)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Values of the decision function, ±1 at the margin: (m,) for two classes, else (m, n_classes)."""
+        check_is_fitted(self)
+        values = self._values(check_rows(self, X, reset=False))
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row of X."""
+        values = self.decision_function(X)
+        chosen = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the features, for the linear kernel only: other kernels have no finite w."""
+        check_is_fitted(self)
+        if self.kernel != "linear":
+            raise AttributeError(f"coef_ exists for kernel='linear' only, and this kernel is {self.kernel!r}.")
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    # ---- training
+
+    def _training_set(
+        self, X: Any, targets: Targets, seed: int, workers: Workers
+    ) -> tuple[Kernel | None, TrainingSet]:
+        rng = np.random.default_rng(seed)
+        held_out = self.validation_fraction if self.early_stopping else 0.0
+        if self.kernel == "precomputed":
+            return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng)
+        points = as_points(X)
+        kernel = make_kernel(
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            points=points,
+            weights=targets.weights,
+        )
+        cache_bytes = int(self.cache_size * 2**20)
+        return kernel, feature_training_set(
+            points, kernel, targets.codes, targets.weights, held_out, cache_bytes, workers, rng
+        )
+
+    def _check_affordable(self, training_set: TrainingSet, n_classes: int) -> None:
+        if self.max_kernel_evals is None:
+            return
+        problems = 1 if n_classes == 2 else n_classes
+        least = training_set.ledger.train + training_set.rows.n * self._solver().rows_a_step * problems
+        if self.max_kernel_evals < least:
+            raise ValueError(
+                f"max_kernel_evals must allow for one step, {least} evaluations on this data, "
+                f"got {self.max_kernel_evals}."
+            )
+        training_set.ledger.limit = self.max_kernel_evals
+
+    def _plan(self) -> Plan:
+        return Plan(
+            make_rules=self._stopping_rules,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            previous=getattr(self, "_previous", None) if self.warm_start else None,
+            verbose=bool(self.verbose),
+        )
+
+    def _stopping_rules(self) -> list[StoppingRule]:
+        rules: list[StoppingRule] = [GapBelow(self.tol)]
+        if self.early_stopping:
+            rules.append(HoldoutStalled(self.n_iter_no_change))
+        rules.append(MaxSteps(self.max_iter))
+        if self.max_kernel_evals is not None:
+            rules.append(MaxEvaluations(self.max_kernel_evals))
+        if self.max_time is not None:
+            rules.append(MaxSeconds(self.max_time))
+        return rules
+
+    # ---- what a fit leaves behind
+
+    def _keep_model(self, X: Any, training_set: TrainingSet, tasks: Sequence[Task]) -> None:
+        solver = self._solver()
+        expansions = [solver.expansion(task.problem, task.state) for task in tasks]
+        support = np.unique(np.concatenate([each.support for each in expansions]))
+        self.dual_coef_ = _stacked(expansions, support)
+        self.intercept_ = np.array([each.bias for each in expansions])
+        self.support_ = training_set.kept[support]
+        self.n_support_ = np.bincount(training_set.codes[support], minlength=len(self.classes_))
+        self._n_train = _length(X)
+        if self.kernel == "precomputed":
+            self.support_vectors_ = np.empty((0, 0), dtype=X.dtype)
+        else:
+            self.support_vectors_ = as_points(X).take(self.support_).raw
+
+    def _keep_account(self, training_set: TrainingSet, outcome: Outcome) -> None:
+        found = [_assessment(task) for task in outcome.tasks]
+        self.margin_ = _one_or_all([each.margin for each in found])
+        self.gap_ = _one_or_all([each.gap if training_set.certified else math.nan for each in found])
+        self.slack_nu_ = _one_or_all([each.slack_nu for each in found])
+        self.n_iter_ = max(int(task.state.step) for task in outcome.tasks)
+        self.n_kernel_evals_ = training_set.ledger.train
+        self.stop_reason_ = str(_weakest_reason(outcome.tasks))
+        self.history_ = outcome.recorder.table()
+        self._previous = outcome.previous if self.warm_start else None
+
+    def _warn_unless_converged(self, tasks: Sequence[Task]) -> None:
+        reason = _weakest_reason(tasks)
+        if reason in _REMEDIES:
+            gap = max(_assessment(task).gap for task in tasks)
+            warnings.warn(
+                f"training stopped ({reason}) at the relative gap {gap:.3g}, above tol={self.tol:g}. The model "
+                f"is usable; for a better one {_REMEDIES[reason]}, or raise tol to accept this one.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # ---- prediction
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        if self.kernel == "precomputed":
+            columns = self._support_columns(X)
+            return np.asarray(columns @ self.dual_coef_.T + self.intercept_, dtype=np.float64)
+        with Workers(thread_count(self.n_jobs)) as workers:
+            return decision_values(
+                self._kernel,
+                as_points(X),
+                as_points(self.support_vectors_),
+                self.dual_coef_,
+                self.intercept_,
+                workers,
+            )
+
+    def _support_columns(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Kernel values with the support vectors, out of those with all training rows or with them alone."""
+        if X.shape[1] == self._n_train:
+            return X[:, self.support_]
+        return X
+
+
+def _assessment(task: Task) -> Assessment:
+    if task.assessment is None:
+        raise RuntimeError("the training loop ended without assessing a model")
+    return task.assessment
+
+
+def _weakest_reason(tasks: Sequence[Task]) -> StopReason:
+    """Of several problems' reasons, the least satisfying one."""
+    order = list(StopReason)
+    return max((task.reason for task in tasks if task.reason is not None), key=order.index)
+
+
+def _stacked(expansions: Sequence[Expansion], support: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Coefficients of all problems over the examples that any of them uses."""
+    stacked = np.zeros((len(expansions), len(support)))
+    for row, each in zip(stacked, expansions, strict=True):
+        row[np.searchsorted(support, each.support)] = each.coefficients
+    return stacked
+
+
+def _one_or_all(values: list[float]) -> Any:
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

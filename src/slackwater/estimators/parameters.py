@@ -1,0 +1,92 @@
+"""What each constructor parameter may be, checked in ``fit`` before anything else happens."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+
+class Rule(NamedTuple):
+    """A condition on a parameter, in code and in words, and what the parameter is for."""
+
+    holds: Callable[[Any], bool]
+    must_be: str
+    remedy: str
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_flag(value: Any) -> bool:
+    return isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's bool, whatever its version
+
+
+def positive(remedy: str) -> Rule:
+    return Rule(lambda v: is_real(v) and v > 0, "a number > 0", remedy)
+
+
+def optional_positive(remedy: str) -> Rule:
+    return Rule(lambda v: v is None or (is_real(v) and v > 0), "a number > 0 or None", remedy)
+
+
+def whole_from(least: int, remedy: str) -> Rule:
+    return Rule(lambda v: is_whole(v) and v >= least, f"a whole number >= {least}", remedy)
+
+
+def one_of(values: tuple[str, ...], remedy: str) -> Rule:
+    return Rule(lambda v: isinstance(v, str) and v in values, "one of " + ", ".join(values), remedy)
+
+
+def flag(remedy: str) -> Rule:
+    return Rule(is_flag, "True or False", remedy)
+
+
+# Kernel parameters are checked where kernels are made: what they may be depends on the kernel.
+COMMON: dict[str, Rule] = {
+    "fit_intercept": flag("True adds an unregularised bias."),
+    "class_weight": Rule(
+        lambda v: v is None or v == "balanced" or isinstance(v, Mapping),
+        "None, 'balanced' or a dict of class: weight",
+        "It multiplies the sample weights of each class.",
+    ),
+    "tol": Rule(lambda v: is_real(v) and v >= 0, "a number >= 0", "It is the relative duality gap to stop at."),
+    "max_iter": whole_from(1, "It limits the number of steps."),
+    "max_time": optional_positive("It limits the seconds of training; None sets no limit."),
+    "max_kernel_evals": Rule(
+        lambda v: v is None or (is_whole(v) and v > 0),
+        "a whole number > 0 or None",
+        "It limits the kernel values computed; None sets no limit.",
+    ),
+    "early_stopping": flag("True stops when the error on a hold-out part no longer improves."),
+    "validation_fraction": Rule(
+        lambda v: is_real(v) and 0 < v < 1,
+        "a number between 0 and 1",
+        "It is the share of the rows held out with early_stopping=True.",
+    ),
+    "n_iter_no_change": whole_from(1, "It is the number of assessments without improvement to wait for."),
+    "cache_size": Rule(lambda v: is_real(v) and v >= 0, "a number >= 0", "It is the memory for kernel rows, in MB."),
+    "warm_start": flag("True continues from the previous fit."),
+    "checkpoint": Rule(
+        lambda v: v is None or isinstance(v, str | os.PathLike),
+        "a path or None",
+        "Training state is kept in that file and resumed from it.",
+    ),
+    "decision_function_shape": one_of(("ovr",), "Several classes are trained one against the rest."),
+    "verbose": Rule(lambda v: is_flag(v) or (is_whole(v) and v >= 0), "a whole number >= 0", "1 shows progress."),
+}
+
+
+def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
+    """Raise ValueError for the first parameter that breaks its rule: name, rule, value, remedy."""
+    for name, rule in rules.items():
+        value = getattr(estimator, name)
+        if not rule.holds(value):
+            raise ValueError(f"{name} must be {rule.must_be}, got {value!r}. {rule.remedy}")

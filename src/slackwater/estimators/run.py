@@ -1,0 +1,153 @@
+"""One training run of an estimator: start or resume the problems of a training set, drive them, keep account."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
+from slackwater.estimators.training_set import TrainingSet
+from slackwater.solvers.base import Solver
+from slackwater.solvers.drive import Task, drive
+from slackwater.stopping import Progress, StoppingRule
+from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
+
+
+class Previous(NamedTuple):
+    """Where an earlier fit left off, for warm_start."""
+
+    data: str  # fingerprint of the training set
+    solver: str
+    states: list[Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to run: what ends it, where its state is kept, who watches."""
+
+    make_rules: Callable[[], list[StoppingRule]]
+    checkpoint: Path | None = None
+    previous: Previous | None = None
+    verbose: bool = False
+
+
+class Outcome(NamedTuple):
+    tasks: list[Task]
+    recorder: Recorder
+    previous: Previous
+
+
+def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan) -> Outcome:
+    """Train one model for each binary problem of the set."""
+    # Every problem draws from the same stream: two classes that lack the same example ask for one row.
+    tasks = [
+        Task(number, problem, solver.start(problem, np.random.default_rng(seed)), plan.make_rules())
+        for number, problem in enumerate(training_set.problems(n_classes))
+    ]
+    recorder = Recorder()
+    callbacks: list[Callback] = [recorder]
+    clock = Clock()
+    if plan.previous is not None:
+        _continue_previous(solver, training_set, tasks, plan.previous)
+    if plan.checkpoint is not None:
+        owner = f"{training_set.fingerprint} {solver!r} {seed}"
+        checkpointer = Checkpointer(plan.checkpoint, owner, tasks, recorder)
+        clock = checkpointer.resume(training_set, clock)
+        callbacks.append(checkpointer)
+    if plan.verbose:
+        callbacks.append(ProgressLine())
+    drive(solver, tasks, training_set.rows, training_set.ledger, clock, callbacks)
+    previous = Previous(training_set.fingerprint, repr(solver), [task.state for task in tasks])
+    return Outcome(tasks, recorder, previous)
+
+
+def _continue_previous(
+    solver: Solver, training_set: TrainingSet, tasks: Sequence[Task], previous: Previous
+) -> None:
+    if previous.data != training_set.fingerprint:
+        warnings.warn(
+            "warm_start=True, but the data, the weights or the kernel differ from the previous fit: "
+            "training starts afresh.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return
+    for task, state in zip(tasks, copy.deepcopy(previous.states), strict=True):
+        task.state = state if previous.solver == repr(solver) else solver.continued(state)
+        task.first_step = task.resumed_at = state.step
+
+
+@dataclass
+class Checkpointer:
+    """A callback that stores the state of all tasks every so often; a failing disk does not end the run."""
+
+    path: Path
+    owner: str
+    tasks: Sequence[Task]
+    recorder: Recorder
+    every_seconds: float = 30.0
+    next_save: float | None = None
+    latest: Progress | None = None
+
+    def resume(self, training_set: TrainingSet, clock: Clock) -> Clock:
+        """Pour a stored state, if there is one, into tasks, ledger, history, hold-out rules and clock."""
+        if not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return clock
+        states, saved = read_checkpoint(self.path, self.owner, [task.state for task in self.tasks])
+        for task, state in zip(self.tasks, states, strict=True):
+            task.state = state
+            task.resumed_at = state.step
+        training_set.ledger.charge("train", saved.evaluations - training_set.ledger.train)
+        for row in _rows_of(saved.history):
+            self.recorder.assessed(row)
+            _replay(self.tasks[row.problem], row)
+        return Clock(already=saved.seconds)
+
+    def assessed(self, row: Snapshot) -> None:
+        self.latest = Progress(row.step, row.evaluations, row.seconds)
+
+    def tick(self, progress: Progress) -> None:
+        self.latest = progress
+        if self.next_save is None or progress.seconds >= self.next_save:
+            if self.next_save is not None:
+                self.save(progress)
+            self.next_save = progress.seconds + self.every_seconds
+
+    def ended(self) -> None:
+        if self.latest is not None:
+            self.save(self.latest)
+
+    def save(self, progress: Progress) -> None:
+        history = np.array(self.recorder.rows, dtype=np.float64).reshape(-1, len(Snapshot._fields))
+        saved = Saved(progress.evaluations, progress.seconds, history)
+        try:
+            write_checkpoint(self.path, self.owner, [task.state for task in self.tasks], saved)
+        except OSError as error:
+            warnings.warn(
+                f"checkpoint {str(self.path)!r} could not be written ({error}); training goes on.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def _rows_of(history: NDArray[np.float64]) -> list[Snapshot]:
+    rows = []
+    for problem, step, evaluations, seconds, margin, upper, gap, n_support, error in history.tolist():
+        whole = (int(problem), int(step), int(evaluations))
+        rows.append(Snapshot(*whole, seconds, margin, upper, gap, int(n_support), error))
+    return rows
+
+
+def _replay(task: Task, row: Snapshot) -> None:
+    """Let rules that count assessments count those made before the interruption."""
+    error = None if np.isnan(row.holdout_error) else row.holdout_error
+    for rule in task.rules:
+        rule(Progress(row.step, row.evaluations, 0.0, holdout_error=error))

@@ -1,0 +1,169 @@
+"""What a fit trains on: the distinct examples, their weights, their kernel rows, the binary problems."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.errors import IndefiniteKernelWarning
+from slackwater.examples import distinct_examples
+from slackwater.gram.cached import CachedRows
+from slackwater.gram.direct import DirectRows
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.precomputed import PrecomputedRows
+from slackwater.gram.psd import check_positive_semidefinite, smallest_relative_eigenvalue
+from slackwater.gram.source import RowSource
+from slackwater.kernels.base import Kernel
+from slackwater.kernels.dot import Linear, Polynomial
+from slackwater.kernels.points import Points
+from slackwater.kernels.radial import Gaussian, Laplacian
+from slackwater.problem import Problem
+from slackwater.workers import Workers
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """The distinct examples of a fit; every array is aligned with ``kept``, their row numbers in X."""
+
+    kept: NDArray[np.intp]
+    codes: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    held_out: NDArray[np.bool_]
+    order: NDArray[np.intp]
+    rows: RowSource
+    ledger: EvaluationLedger
+    certified: bool
+    fingerprint: str
+
+    def problems(self, n_classes: int) -> list[Problem]:
+        """One problem for two classes (the second is positive), else each class against the rest."""
+        positive = [1] if n_classes == 2 else range(n_classes)
+        return [self._problem(self.codes == code) for code in positive]
+
+    def _problem(self, positive: NDArray[np.bool_]) -> Problem:
+        training = np.where(self.held_out, 0.0, self.weights)
+        uniform = not self.held_out.any() and bool((self.weights == 1.0).all())
+        return Problem(
+            rows=self.rows,
+            labels=np.where(positive, 1, -1).astype(np.int8),
+            weights=None if uniform else training,
+            order=self.order,
+            holdout=np.where(self.held_out, self.weights, 0.0) if self.held_out.any() else None,
+        )
+
+
+def feature_training_set(
+    points: Points,
+    kernel: Kernel,
+    codes: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    holdout_fraction: float,
+    cache_bytes: int,
+    workers: Workers,
+    rng: np.random.Generator,
+) -> TrainingSet:
+    """Examples given by features (or as objects): kernel rows are computed as they are needed."""
+    distinct = distinct_examples(points, codes, weights)
+    kept = distinct.kept
+    if len(kept) < len(points):
+        points = points.take(kept)
+    ledger = EvaluationLedger()
+    direct = DirectRows(kernel, points, ledger, workers)
+    return TrainingSet(
+        kept=kept,
+        codes=codes[kept],
+        weights=distinct.weights,
+        held_out=_held_out(codes[kept], distinct.order, holdout_fraction, rng),
+        order=distinct.order,
+        rows=CachedRows(direct, cache_bytes),
+        ledger=ledger,
+        certified=_is_semidefinite(kernel, direct, rng),
+        fingerprint=_fingerprint(
+            kernel.name, sorted(kernel.parameters().items()), distinct.keys, codes[kept], distinct.weights
+        ),
+    )
+
+
+def precomputed_training_set(
+    matrix: NDArray[np.floating],
+    codes: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    holdout_fraction: float,
+    rng: np.random.Generator,
+) -> TrainingSet:
+    """Examples given by their kernel values with each other."""
+    ledger = EvaluationLedger()
+    kept = np.flatnonzero(weights > 0)
+    rows = PrecomputedRows(matrix if len(kept) == len(matrix) else matrix[np.ix_(kept, kept)], ledger)
+    check_positive_semidefinite(rows, rng)
+    return TrainingSet(
+        kept=kept,
+        codes=codes[kept],
+        weights=weights[kept],
+        held_out=_held_out(codes[kept], np.arange(len(kept)), holdout_fraction, rng),
+        order=np.arange(len(kept)),
+        rows=rows,
+        ledger=ledger,
+        certified=True,
+        fingerprint=_fingerprint(
+            "precomputed", rows.diagonal(), np.array(matrix[0]), codes[kept], weights[kept]
+        ),
+    )
+
+
+def _held_out(
+    codes: NDArray[np.intp], order: NDArray[np.intp], fraction: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which distinct examples are kept from training to judge it: about the same share of every class.
+
+    Chosen after copies were merged, so that no row is on both sides. Each class keeps an example to train on.
+    """
+    chosen = np.zeros(len(codes), dtype=bool)
+    if fraction == 0.0:
+        return chosen
+    for code in np.unique(codes):
+        members = order[codes[order] == code]
+        count = min(round(fraction * len(members)), len(members) - 1)
+        chosen[rng.permutation(members)[:count]] = True
+    if not chosen.any():
+        raise ValueError(
+            f"validation_fraction must hold out at least one example, got {fraction} of {len(codes)} distinct "
+            "examples. Raise it, or use early_stopping=False for data this small."
+        )
+    return chosen
+
+
+def _is_semidefinite(kernel: Kernel, rows: RowSource, rng: np.random.Generator) -> bool:
+    """Whether margins are defined; an indefinite kernel is an error, but for the sigmoid, known to be one."""
+    if kernel.name == "sigmoid":
+        smallest = smallest_relative_eigenvalue(rows, rng)
+        if smallest < -1e-4:
+            warnings.warn(
+                f"the sigmoid kernel is not positive semi-definite on this data (eigenvalue {smallest:.2g} of "
+                "the largest): training is a heuristic and gap_ is nan. Smaller gamma and coef0 help.",
+                IndefiniteKernelWarning,
+                stacklevel=5,
+            )
+            return False
+    elif not _by_formula_semidefinite(kernel):
+        check_positive_semidefinite(rows, rng)
+    return True
+
+
+def _by_formula_semidefinite(kernel: Kernel) -> bool:
+    if isinstance(kernel, Polynomial):
+        return kernel.coef0 >= 0
+    return isinstance(kernel, Gaussian | Laplacian | Linear)
+
+
+def _fingerprint(*parts: Any) -> str:
+    """A digest of what a training state belongs to."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+    return digest.hexdigest()

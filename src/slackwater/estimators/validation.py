@@ -1,0 +1,113 @@
+"""From what a user passes to what a solver can train on, with an error for everything that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+
+class Targets(NamedTuple):
+    """Labels as class numbers; rows of weight zero are ignored and may have any number."""
+
+    classes: NDArray[Any]
+    codes: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+
+def is_collection_of_objects(X: Any) -> bool:
+    """Whether X is a sequence of things other than rows of numbers: strings, graphs, anything."""
+    if sparse.issparse(X) or getattr(X, "ndim", None) == 2 or hasattr(X, "columns"):
+        return False
+    try:
+        array = np.asarray(X)
+    except ValueError:  # a list of arrays of different lengths
+        return True
+    return array.ndim == 1 and array.dtype.kind in "OUS"
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as finite numbers: float32 and float64 as they are, CSR as CSR, other numbers as float64."""
+    if callable(estimator.kernel) and is_collection_of_objects(X):
+        if len(X) == 0:
+            raise ValueError("X must have at least one example, got 0.")
+        return X
+    accepts_sparse = "csr" if estimator.kernel != "precomputed" else False
+    return validate_data(
+        estimator, X, reset=reset, accept_sparse=accepts_sparse, dtype=[np.float64, np.float32], order="C"
+    )
+
+
+def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targets:
+    """Classes among the rows that count, and each row's weight: sample weight times class weight."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: a classifier needs the labels of its rows."
+        )
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    weights = _sample_weights(sample_weight, n)
+    if len(y) != n:
+        raise ValueError(f"y must have one label for each row of X, got {len(y)} labels for {n} rows.")
+    used = weights > 0
+    classes = np.unique(y[used])
+    if len(classes) < 2:
+        raise ValueError(
+            f"y must have at least two classes among the rows of positive weight, got {len(classes)} class "
+            f"({', '.join(map(repr, classes.tolist()))}). One class leaves nothing to separate."
+        )
+    codes = np.searchsorted(classes, np.where(used, y, classes[0]))
+    weights = weights * _class_weights(class_weight, classes, codes, weights)[codes]
+    return Targets(classes, codes.astype(np.intp), weights)
+
+
+def _sample_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight must have one weight for each row of X, got shape {weights.shape} for {n} rows."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        worst = weights[~(np.isfinite(weights) & (weights >= 0))][0]
+        raise ValueError(f"sample_weight must be >= 0 and finite, got {worst}. A weight of 0 leaves a row out.")
+    if not (weights > 0).any():
+        raise ValueError("sample_weight must be positive for some row, got all zero. There is nothing to train on.")
+    return weights
+
+
+def _class_weights(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """One factor for each class; 'balanced' gives every class the same total weight."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        return np.asarray(weights.sum() / (len(classes) * totals))
+    factors = np.ones(len(classes))
+    known = {label: k for k, label in enumerate(classes.tolist())}
+    for label, factor in _plain(class_weight).items():
+        if label not in known:
+            raise ValueError(
+                f"class_weight must name classes of y, got {label!r}. The classes are {classes.tolist()}."
+            )
+        if not np.isfinite(factor) or factor <= 0:
+            raise ValueError(f"class_weight must be > 0 for each class, got {factor!r} for class {label!r}.")
+        factors[known[label]] = factor
+    return factors
+
+
+def _plain(class_weight: Mapping[Any, float]) -> dict[Any, float]:
+    """Keys as Python values: numpy's scalars print and compare in their own ways."""
+    return {getattr(key, "item", lambda key=key: key)(): value for key, value in class_weight.items()}

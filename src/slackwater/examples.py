@@ -1,0 +1,76 @@
+"""Which rows of a data set are trained on: each distinct example once, its weight the sum of its copies'.
+
+Repeating a row and giving it an integer weight are then the same problem, not merely similar ones. Examples are
+put in an order that depends on their content only; draws run through that order, so permuting the rows of a data
+set does not change the model either.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.kernels.points import Points, SparsePoints, Vectors
+
+_KEY_SEED = 20120626  # any constant: the keys only have to tell rows apart, in the same way every time
+
+
+class DistinctExamples(NamedTuple):
+    """The examples kept, as row numbers of the data set; everything else is aligned with ``kept``."""
+
+    kept: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    order: NDArray[np.intp]
+    keys: NDArray[np.float64]
+
+
+def distinct_examples(
+    points: Points, groups: NDArray[np.intp], weights: NDArray[np.float64]
+) -> DistinctExamples:
+    """Merge rows that are equal and of one group (class, and part of a split), adding up their weights.
+
+    Arbitrary objects cannot be compared row by row and are kept as they are, in the order given.
+    """
+    used = np.flatnonzero(weights > 0)
+    if not isinstance(points, Vectors):
+        identity = np.arange(len(used))
+        return DistinctExamples(used, weights[used], identity, identity.astype(np.float64))
+    keys = row_keys(points)
+    ranked = used[np.lexsort((groups[used], keys[used]))]
+    starts = _starts_of_runs(points, keys, groups, ranked)
+    first = np.minimum.reduceat(ranked, starts)  # a run is represented by the first of its copies
+    summed = np.add.reduceat(weights[ranked], starts)
+    by_row = np.argsort(first)
+    order = np.empty_like(by_row)
+    order[by_row] = np.arange(len(by_row))
+    return DistinctExamples(first[by_row], summed[by_row], order, keys[first[by_row]])
+
+
+def row_keys(points: Vectors) -> NDArray[np.float64]:
+    """One number per row, equal for equal rows wherever they stand: the inner product with a fixed vector."""
+    from slackwater import _loops
+
+    direction = np.random.default_rng(_KEY_SEED).standard_normal(points.n_features)
+    if isinstance(points, SparsePoints):
+        return _loops.sparse_keys(points.indptr, points.indices, points.data, direction)
+    return _loops.dense_keys(points.raw, direction)
+
+
+def _starts_of_runs(
+    points: Vectors, keys: NDArray[np.float64], groups: NDArray[np.intp], ranked: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    same = (np.diff(keys[ranked]) == 0) & (np.diff(groups[ranked]) == 0)
+    suspects = np.flatnonzero(same)
+    same[suspects] = _equal_rows(points, ranked[suspects], ranked[suspects + 1])
+    return np.flatnonzero(np.concatenate(([True], ~same)))
+
+
+def _equal_rows(points: Vectors, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
+    if len(left) == 0:
+        return np.zeros(0, dtype=bool)
+    differs = points.take(left).raw != points.take(right).raw
+    if isinstance(points, SparsePoints):
+        return np.asarray(differs.getnnz(axis=1) == 0)
+    return np.asarray(~differs.any(axis=1))

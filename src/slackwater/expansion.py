@@ -1,0 +1,62 @@
+"""What training returns: w as a combination of examples, and the bias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.kernels.base import Kernel
+from slackwater.kernels.points import Points
+from slackwater.workers import Workers
+
+_TILE_ROWS = 256
+_TILE_COLUMNS = 1024  # a tile of 256 × 1024 floats stays in the second-level cache until it is summed
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The function x -> Σ_i coefficients_i K(x_support_i, x) + bias."""
+
+    support: NDArray[np.intp]
+    coefficients: NDArray[np.float64]
+    bias: float
+
+    @staticmethod
+    def from_dense(coefficients: NDArray[np.float64], bias: float) -> Expansion:
+        """Keep the non-zero ones of n signed coefficients."""
+        support = np.flatnonzero(coefficients)
+        return Expansion(support, coefficients[support], bias)
+
+
+def decision_values(
+    kernel: Kernel,
+    points: Points,
+    support: Points,
+    coefficients: NDArray[np.float64],
+    biases: NDArray[np.float64],
+    workers: Workers,
+) -> NDArray[np.float64]:
+    """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k).
+
+    Computed tile by tile: the m × support kernel matrix is never held. A float32 kernel value is multiplied in
+    float32 and summed in float64 over the tiles.
+    """
+    values = np.empty((len(points), len(coefficients)))
+    dtype = np.result_type(points.dtype, support.dtype)
+    factors = np.ascontiguousarray(coefficients.T.astype(dtype))
+
+    def evaluate(start: int) -> None:
+        left = points.slice(start, min(start + _TILE_ROWS, len(points)))
+        sums = np.zeros((len(left), len(coefficients)))
+        tile = np.empty((len(left), _TILE_COLUMNS), dtype=dtype)
+        for first in range(0, len(support), _TILE_COLUMNS):
+            right = support.slice(first, min(first + _TILE_COLUMNS, len(support)))
+            out = tile[:, : len(right)]
+            kernel.fill(left, right, out)
+            sums += out @ factors[first : first + len(right)]
+        values[start : start + len(left)] = sums + biases
+
+    workers.run(evaluate, range(0, len(points), _TILE_ROWS))
+    return values

@@ -1,0 +1,121 @@
+"""Kernel rows computed from the points: the only place that computes, and counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from slackwater.errors import KernelError
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.source import Ahead, IndexArray, as_indices, read_only
+from slackwater.kernels.base import Kernel
+from slackwater.kernels.blocks import block
+from slackwater.kernels.points import Floats, Points
+from slackwater.workers import Workers
+
+
+class DirectRows:
+    """Rows of the kernel matrix, computed anew at each request.
+
+    **What counts as an evaluation**: every value K(x, z) computed, whether or not it was computed before. A
+    row costs n, a row restricted to some columns costs as many as there are columns, a repeated index costs
+    again. The diagonal costs n once, or nothing where the formula makes it 1. Symmetry is not exploited, and
+    not credited.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : Points
+        The training points.
+    ledger : EvaluationLedger
+        Charged with every value, in the account it is set to.
+    workers : Workers, optional
+        Threads to compute with.
+    """
+
+    def __init__(
+        self, kernel: Kernel, points: Points, ledger: EvaluationLedger, workers: Workers | None = None
+    ) -> None:
+        self.kernel = kernel
+        self.points = points
+        self.ledger = ledger
+        self._workers = workers
+        self._buffer: Floats = np.empty(0, points.dtype)
+        self._selected: tuple[IndexArray, Points] | None = None
+        self._diagonal: NDArray[np.float64] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of training points."""
+        return len(self.points)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self.points.dtype
+
+    def rows(
+        self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None
+    ) -> Floats:
+        """Compute rows; the memory they are returned in is used again by the next call."""
+        wanted = as_indices(indices, self.n)
+        chosen = None if columns is None else as_indices(columns, self.n, "columns")
+        out = self._room(wanted.size, self.n if chosen is None else chosen.size)
+        self._compute(wanted, chosen, out)
+        return read_only(out)
+
+    def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
+        """Compute rows straight into ``out``."""
+        self._compute(as_indices(indices, self.n), None, out)
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Compute the diagonal, once."""
+        if self._diagonal is None:
+            diagonal = self.kernel.diagonal(self.points)
+            if not self.kernel.unit_diagonal:
+                self.ledger.charge(self.ledger.account, self.n)
+            if not np.isfinite(diagonal).all():
+                at = int(np.argmin(np.isfinite(diagonal)))
+                raise KernelError(_complaint(self.kernel.name, at, at, diagonal[at]))
+            diagonal.flags.writeable = False
+            self._diagonal = diagonal
+        return self._diagonal
+
+    def _compute(self, indices: IndexArray, columns: IndexArray | None, out: Floats) -> None:
+        left = self.points.take(indices)
+        right = self.points if columns is None else self._select(columns)
+        block(self.kernel, left, right, out=out, workers=self._workers)
+        self.ledger.charge(self.ledger.account, out.size)
+        self._require_finite(out, indices, columns)
+
+    def _select(self, columns: IndexArray) -> Points:
+        """Points of some columns; the last choice is kept, for solvers ask for it many times."""
+        if self._selected is None or not np.array_equal(self._selected[0], columns):
+            self._selected = (columns.copy(), self.points.take(columns))
+        return self._selected[1]
+
+    def _room(self, rows: int, columns: int) -> Floats:
+        """Reuse one stretch of memory: fresh pages cost as much as the values written to them."""
+        if self._buffer.size < rows * columns:
+            self._buffer = np.empty(rows * columns, self.dtype)
+        return self._buffer[: rows * columns].reshape(rows, columns)
+
+    def _require_finite(self, out: Floats, indices: IndexArray, columns: IndexArray | None) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(out.sum()):  # one pass without temporaries; a single NaN or infinity shows
+                return
+        for row, values in zip(indices, out, strict=True):
+            finite = np.isfinite(values)
+            if not finite.all():
+                at = int(np.argmin(finite))
+                column = at if columns is None else columns[at]
+                raise KernelError(_complaint(self.kernel.name, row, column, values[at]))
+
+
+def _complaint(kernel: str, row: int, column: int, value: Any) -> str:
+    return (
+        f"the {kernel} kernel of points {row} and {column} is {value}, expected a finite number. "
+        "Look for missing or huge values in these points, or scale the features."
+    )

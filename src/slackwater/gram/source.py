@@ -1,0 +1,84 @@
+"""Where solvers get kernel values from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.kernels.points import Floats
+
+Ahead = Callable[[], ArrayLike]
+IndexArray = NDArray[np.intp]
+
+
+class RowSource(Protocol):
+    """Rows of the kernel matrix of one training set, :math:`K_{ij} = K(x_i, x_j)`.
+
+    Attributes
+    ----------
+    n : int
+        Number of training points.
+    dtype : numpy dtype
+        Type of the values.
+    ledger : EvaluationLedger
+        Where the values are charged.
+    """
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def ledger(self) -> EvaluationLedger: ...
+
+    def rows(
+        self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None
+    ) -> Floats:
+        """Deliver rows of the matrix.
+
+        Parameters
+        ----------
+        indices : array of int
+            Which rows, in which order; repetitions are allowed.
+        columns : array of int, optional
+            Which columns; all of them by default.
+        ahead : callable, optional
+            Returns indices of rows likely to be wanted next, most urgent first. A source that keeps rows and
+            must compute one anyway asks it and computes those in the same block, which is cheaper; others
+            ignore it.
+
+        Returns
+        -------
+        ndarray of shape (len(indices), n or len(columns))
+            Read-only, and valid until the next call.
+        """
+
+    def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
+        """Write rows of the matrix into ``out``, of shape (len(indices), n)."""
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Deliver :math:`K_{ii}` for all i."""
+
+
+def as_indices(indices: ArrayLike, n: int, name: str = "indices") -> IndexArray:
+    """Check row numbers: one-dimensional, whole, and from 0 to n - 1."""
+    array = np.atleast_1d(np.asarray(indices))
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise ValueError(f"{name} must be a list of integers, got shape {array.shape} of {array.dtype}.")
+    array = array.astype(np.intp, copy=False)
+    if array.size and not (array.min() >= 0 and array.max() < n):
+        raise IndexError(f"{name} must lie between 0 and {n - 1}, got {array.min()} to {array.max()}.")
+    return array
+
+
+def read_only(values: Floats) -> Floats:
+    """Return a view that cannot be written to."""
+    view = values.view()
+    view.flags.writeable = False
+    return view

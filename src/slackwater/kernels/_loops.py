@@ -1,0 +1,228 @@
+"""Compiled loops of the kernels: exponentials in place, products of sparse rows, L1 distances.
+
+Blocks are passed as a flat array and the distance between two of its rows. A two-dimensional view of some
+columns of a larger array would be typed "any stride" and its loops would not be vectorised (measured: eight
+times slower).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater._jit import compiled, compiled_reordering
+from slackwater.kernels.points import PACK_WIDTHS, Floats, Indices
+
+f32 = np.float32
+
+# Rows of the right side whose values are gathered before they are written: 16 float32 fill a cache line.
+GATHER = 16
+
+# Below, inner loops index [i, k] rather than a row taken out before: taking a row counts a reference, which
+# costs more than a short row's arithmetic.
+
+
+@compiled
+def exp32(x: np.float32) -> Any:
+    """Compute exp(min(x, 0)) to 3e-7 relative; 0 below -87.7; NaN stays NaN.
+
+    exp(x) = 2^k · exp(r) with x = k ln 2 + r. The product k ln 2 is taken in two parts, the first exact (Cody
+    and Waite), and 2^k is built from its exponent bits; a plain polynomial for exp(r) lets LLVM vectorise the
+    caller's loop. Not built with reordering: it would merge the two parts of ln 2.
+    """
+    x = f32(0) if x > f32(0) else x
+    x = f32(-88) if x < f32(-88) else x  # here k = -127, whose exponent bits are those of 0.0
+    k = np.floor(x * f32(1.44269504) + f32(0.5))
+    r = (x - k * f32(0.693359375)) - k * f32(-2.12194440e-4)
+    p = f32(1.3981999507e-3)
+    p = p * r + f32(8.3334519073e-3)
+    p = p * r + f32(4.1665795894e-2)
+    p = p * r + f32(1.6666665459e-1)
+    p = p * r + f32(5.0000001201e-1)
+    p = p * r + f32(1)
+    p = p * r + f32(1)
+    return p * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@compiled
+def exp64(x: float) -> Any:
+    """Compute exp(min(x, 0)) to 5e-16 relative; 0 below -708.8; NaN stays NaN. As ``exp32``."""
+    x = 0.0 if x > 0.0 else x
+    x = -709.0 if x < -709.0 else x  # here k = -1023, whose exponent bits are those of 0.0
+    k = np.floor(x * 1.4426950408889634 + 0.5)
+    r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
+    p = 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * (r * r) + r + 1.0
+    return p * np.int64((np.int64(np.int32(k)) + np.int64(1023)) << np.int64(52)).view(np.float64)
+
+
+@compiled
+def gaussian_finish32(block: Floats, stride: int, left: Floats, right: Floats, twice: Any) -> None:
+    """In place: inner products become exp(twice·<z, x> - left - right), that is exp(-gamma |z - x|²)."""
+    for i in range(left.size):
+        row = block[i * stride : i * stride + right.size]
+        own = left[i]
+        for j in range(right.size):
+            row[j] = exp32(twice * row[j] - (own + right[j]))
+
+
+@compiled
+def gaussian_finish64(block: Floats, stride: int, left: Floats, right: Floats, twice: Any) -> None:
+    """As ``gaussian_finish32``, in double precision."""
+    for i in range(left.size):
+        row = block[i * stride : i * stride + right.size]
+        own = left[i]
+        for j in range(right.size):
+            row[j] = exp64(twice * row[j] - (own + right[j]))
+
+
+@compiled
+def exponential_finish32(block: Floats, stride: int, rows: int, columns: int, factor: Any) -> None:
+    """In place: value v becomes exp(min(factor · v, 0))."""
+    for i in range(rows):
+        row = block[i * stride : i * stride + columns]
+        for j in range(columns):
+            row[j] = exp32(factor * row[j])
+
+
+@compiled
+def exponential_finish64(block: Floats, stride: int, rows: int, columns: int, factor: Any) -> None:
+    """As ``exponential_finish32``, in double precision."""
+    for i in range(rows):
+        row = block[i * stride : i * stride + columns]
+        for j in range(columns):
+            row[j] = exp64(factor * row[j])
+
+
+@compiled_reordering
+def dense_squared_norms(values: Floats) -> NDArray[np.float64]:
+    """Sum of squares of each row, in double precision."""
+    norms = np.empty(values.shape[0])
+    for i in range(values.shape[0]):
+        row = values[i]
+        total = 0.0
+        for k in range(row.size):
+            value = np.float64(row[k])
+            total += value * value
+        norms[i] = total
+    return norms
+
+
+@compiled_reordering
+def sparse_squared_norms(indptr: NDArray[np.int64], data: Floats) -> NDArray[np.float64]:
+    """Sum of squares of each CSR row, in double precision."""
+    norms = np.empty(indptr.size - 1)
+    for i in range(norms.size):
+        total = 0.0
+        for entry in range(indptr[i], indptr[i + 1]):
+            value = np.float64(data[entry])
+            total += value * value
+        norms[i] = total
+    return norms
+
+
+def _sparse_products(width: int) -> Callable[..., None]:
+    """Build the loop for tables of ``width`` columns: a constant, so that LLVM unrolls the innermost loop."""
+
+    @compiled_reordering
+    def products(
+        indptr: NDArray[np.int64],
+        indices: Indices,
+        data: Floats,
+        position: NDArray[np.int32],
+        table: Floats,
+        rows: int,
+        block: Floats,
+        stride: int,
+    ) -> None:
+        """Inner products of packed left rows (``table``) with CSR right rows, in time of their entries.
+
+        The left rows are the innermost loop, contiguous in the table: vectorised whatever the sparsity.
+        """
+        sums = np.empty((GATHER, width), table.dtype)
+        for first in range(0, indptr.size - 1, GATHER):
+            count = min(GATHER, indptr.size - 1 - first)
+            for k in range(count):
+                for i in range(width):
+                    sums[k, i] = 0
+                for entry in range(indptr[first + k], indptr[first + k + 1]):
+                    at = position[indices[entry]]
+                    if at >= 0:
+                        value = table.dtype.type(data[entry])
+                        for i in range(width):
+                            sums[k, i] += value * table[at, i]
+            for i in range(rows):
+                for k in range(count):
+                    block[i * stride + first + k] = sums[k, i]
+
+    return products
+
+
+sparse_products = {width: _sparse_products(width) for width in PACK_WIDTHS}
+
+
+@compiled_reordering
+def sparse_l1_distances(
+    indptr: NDArray[np.int64],
+    indices: Indices,
+    data: Floats,
+    position: NDArray[np.int32],
+    table: NDArray[np.float64],
+    rows: int,
+    block: Floats,
+    stride: int,
+) -> None:
+    """L1 distances of packed left rows z to CSR right rows x.
+
+    |z - x|₁ = |z|₁ + Σ (|z_k - x_k| - |z_k|), summed over the entries of x.
+
+    The table is double precision: near rows are the difference of two large sums.
+    """
+    norms = np.zeros(rows)
+    for at in range(table.shape[0]):
+        for i in range(rows):
+            norms[i] += abs(table[at, i])
+    sums = np.empty((GATHER, rows))
+    for first in range(0, indptr.size - 1, GATHER):
+        count = min(GATHER, indptr.size - 1 - first)
+        for k in range(count):
+            for i in range(rows):
+                sums[k, i] = norms[i]
+            unmatched = 0.0
+            for entry in range(indptr[first + k], indptr[first + k + 1]):
+                at = position[indices[entry]]
+                value = np.float64(data[entry])
+                if at >= 0:
+                    for i in range(rows):
+                        sums[k, i] += abs(table[at, i] - value) - abs(table[at, i])
+                else:
+                    unmatched += abs(value)
+            for i in range(rows):
+                sums[k, i] += unmatched
+        for i in range(rows):
+            for k in range(count):
+                block[i * stride + first + k] = max(sums[k, i], 0.0)
+
+
+@compiled_reordering
+def dense_l1_distances(left: Floats, right: Floats, block: Floats, stride: int) -> None:
+    """L1 distances of dense rows, summed in the type of the data: every term is positive, nothing cancels."""
+    for j in range(right.shape[0]):
+        for i in range(left.shape[0]):
+            total = left.dtype.type(0)
+            for k in range(left.shape[1]):
+                total += abs(left[i, k] - right[j, k])
+            block[i * stride + j] = total

@@ -1,0 +1,90 @@
+"""Any callable as a kernel, watched closely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.errors import KernelError
+from slackwater.kernels.points import Floats, Points
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A user's own kernel.
+
+    .. math:: K(A_i, B_j) = k(A, B)_{ij}
+
+    Parameters
+    ----------
+    function : callable
+        ``k(A, B)`` returning an array of shape (len(A), len(B)). A and B are parts of what the user passed to
+        ``fit``: arrays, CSR matrices, or lists of objects. It must be symmetric and positive semi-definite.
+        Where it has a method ``diag``, as scikit-learn's Gaussian process kernels have, the diagonal is taken
+        from it.
+    reentrant : bool, default=False
+        Whether the function may be called from several threads at once.
+    """
+
+    function: Callable[[Any, Any], Any]
+    reentrant: bool = False
+    name: ClassVar[str] = "custom"
+    unit_diagonal: ClassVar[bool] = False
+    positive_semidefinite: ClassVar[bool] = False
+
+    def fill(self, left: Points, right: Points, out: Floats) -> None:
+        """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
+        out[...] = _checked(self.function(left.raw, right.raw), (len(left), len(right)), self._label)
+
+    def diagonal(self, points: Points) -> NDArray[np.float64]:
+        """Call the function on one point at a time: n evaluations, no more."""
+        n = len(points)
+        if callable(getattr(self.function, "diag", None)):
+            values = self.function.diag(points.raw)  # type: ignore[attr-defined]
+            return _checked(values, (n,), f"{self._label}.diag").astype(np.float64)
+        diagonal = np.empty(n)
+        for i in range(n):
+            point = points.slice(i, i + 1).raw
+            diagonal[i] = _checked(self.function(point, point), (1, 1), self._label)[0, 0]
+        return diagonal
+
+    def parameters(self) -> dict[str, Any]:
+        """Return nothing: a function cannot be written down as JSON."""
+        return {}
+
+    @property
+    def _label(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+
+def _checked(values: Any, shape: tuple[int, ...], label: str) -> NDArray[Any]:
+    """Refuse what is not an array of finite real numbers of that shape, and say what it is instead."""
+    expected = f"an array of finite real numbers of shape {shape}"
+    if hasattr(values, "toarray"):
+        raise KernelError(
+            f"kernel {label} returned a sparse matrix, expected {expected}. Return .toarray() of it."
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise KernelError(
+            f"kernel {label} returned {type(values).__name__} ({error}), expected {expected}."
+        ) from error
+    if array.dtype.kind not in "fiub":
+        raise KernelError(
+            f"kernel {label} returned {type(values).__name__} of {array.dtype}, expected {expected}."
+        )
+    if array.shape != shape:
+        raise KernelError(
+            f"kernel {label} returned an array of shape {array.shape}, expected {expected}. "
+            "It is called as k(A, B) and must return one row for each element of A, one column for each of B."
+        )
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(axis[0]) for axis in np.nonzero(~finite))
+        raise KernelError(f"kernel {label} returned {array[where]} at {where}, expected {expected}.")
+    return array

@@ -1,0 +1,48 @@
+"""Squared norms of rows: computed once, in double precision, and handed on to parts of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.integer[Any]]
+
+
+class SquaredNorms:
+    """:math:`\\|x_i\\|^2` of one set of rows, computed when first asked for.
+
+    Sums are taken and kept in float64: the Gaussian kernel subtracts these numbers from one another.
+
+    Attributes
+    ----------
+    largest : float
+        Largest norm of the set these rows were cut from. Slices answer for the whole set, so that a choice of
+        precision made by this number is the same for every tile.
+    """
+
+    def __init__(self, compute: Callable[[], NDArray[np.float64]], whole: SquaredNorms | None = None) -> None:
+        self._compute = compute
+        self._whole = whole
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        return self._compute()
+
+    @cached_property
+    def largest(self) -> float:
+        return self._whole.largest if self._whole is not None else float(np.max(self.values, initial=0.0))
+
+    def slice(self, start: int, stop: int) -> SquaredNorms:
+        return SquaredNorms(lambda: self.values[start:stop], self._whole or self)
+
+    def take(self, indices: Indices, compute: Callable[[], NDArray[np.float64]]) -> SquaredNorms:
+        """Select norms already known; else ``compute`` them, so as not to keep the whole set in memory."""
+        if "values" not in self.__dict__:
+            return SquaredNorms(compute)
+        selected = SquaredNorms(lambda values=self.values[indices]: values)  # type: ignore[misc]
+        selected.__dict__["largest"] = self.largest
+        return selected

@@ -1,0 +1,278 @@
+"""One data set as kernels see it: dense rows, sparse rows, or any objects at all.
+
+Rows can be selected (``take``, a copy) and cut out (``slice``, a view). What was once computed for a row, its
+squared norm, goes along with it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from slackwater.kernels.norms import SquaredNorms
+
+Floats = NDArray[np.floating[Any]]
+Indices = NDArray[np.integer[Any]]
+
+PACK_WIDTHS = (8, 64)  # columns of a packed table; the last is also the most rows packed together
+KEPT_PARTS = 8  # packed parts of sparse rows that one object may hold in memory
+
+
+class Points(ABC):
+    """A sequence of points, each an argument for a kernel.
+
+    Attributes
+    ----------
+    dtype : numpy dtype
+        Type of the kernel values of these points: float32 if the data are float32, else float64.
+    """
+
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def take(self, indices: Indices) -> Points:
+        """Copy the points at ``indices``, in that order."""
+
+    @abstractmethod
+    def slice(self, start: int, stop: int) -> Points:
+        """Cut out points ``start`` to ``stop`` without copying data."""
+
+    @property
+    @abstractmethod
+    def raw(self) -> Any:
+        """The points as a user's callable expects them: an array, a CSR matrix, a list."""
+
+
+class Vectors(Points):
+    """Points with coordinates."""
+
+    n_features: int
+    tile_rows: int  # how many of these rows, as the left side of a product, make good use of the cache
+    _norms: SquaredNorms
+
+    @property
+    def squared_norms(self) -> NDArray[np.float64]:
+        """:math:`\\|x_i\\|^2` of every row; float64 whatever the data are."""
+        return self._norms.values
+
+    @property
+    def largest_squared_norm(self) -> float:
+        """Largest squared norm of the set these rows were cut from."""
+        return self._norms.largest
+
+    @abstractmethod
+    def dense(self, dtype: np.dtype[Any]) -> Floats:
+        """The rows as a dense array of that type; not copied where they are one already."""
+
+
+class DensePoints(Vectors):
+    """Rows of a C-contiguous float32 or float64 array, which is not copied."""
+
+    tile_rows = 256
+
+    def __init__(self, values: Floats, norms: SquaredNorms | None = None) -> None:
+        self.values = values
+        self.dtype = values.dtype
+        self.n_features = values.shape[1]
+        self._norms = norms if norms is not None else SquaredNorms(self._compute_norms)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, indices: Indices) -> DensePoints:
+        points = DensePoints(self.values[indices])
+        points._norms = self._norms.take(indices, points._compute_norms)
+        return points
+
+    def slice(self, start: int, stop: int) -> DensePoints:
+        return DensePoints(self.values[start:stop], self._norms.slice(start, stop))
+
+    @property
+    def raw(self) -> Floats:
+        return self.values
+
+    def dense(self, dtype: np.dtype[Any]) -> Floats:
+        return self.values.astype(dtype, copy=False)
+
+    def _compute_norms(self) -> NDArray[np.float64]:
+        from slackwater.kernels import _loops
+
+        return _loops.dense_squared_norms(self.values)
+
+
+class SparsePoints(Vectors):
+    """Rows of a canonical CSR matrix.
+
+    ``indptr`` of a slice does not start at 0: it points into the data of the whole, which is not copied.
+    """
+
+    def __init__(
+        self,
+        indptr: NDArray[np.int64],
+        indices: Indices,
+        data: Floats,
+        n_features: int,
+        norms: SquaredNorms | None = None,
+    ) -> None:
+        self.indptr, self.indices, self.data = indptr, indices, data
+        self.dtype = data.dtype
+        self.n_features = n_features
+        self._norms = norms if norms is not None else SquaredNorms(self._compute_norms)
+
+    def __len__(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where the entries of these rows begin and end in ``indices`` and ``data``."""
+        return int(self.indptr[0]), int(self.indptr[-1])
+
+    @property
+    def tile_rows(self) -> int:  # type: ignore[override]
+        """Rows whose columns in use, times the rows, are about a million values at most; never above 64."""
+        start, stop = self.extent
+        entries_per_row = max(1.0, (stop - start) / max(1, len(self)))
+        return max(1, min(PACK_WIDTHS[-1], int((2**20 / entries_per_row) ** 0.5)))
+
+    def take(self, indices: Indices) -> SparsePoints:
+        starts, counts = self.indptr[:-1][indices], np.diff(self.indptr)[indices]
+        indptr = np.concatenate(([0], np.cumsum(counts)))
+        entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], counts)
+        points = SparsePoints(indptr, self.indices[entries], self.data[entries], self.n_features)
+        points._norms = self._norms.take(indices, points._compute_norms)
+        return points
+
+    def slice(self, start: int, stop: int) -> SparsePoints:
+        norms = self._norms.slice(start, stop)
+        return SparsePoints(self.indptr[start : stop + 1], self.indices, self.data, self.n_features, norms)
+
+    @property
+    def raw(self) -> scipy.sparse.csr_matrix:
+        start, stop = self.extent
+        parts = (self.data[start:stop], self.indices[start:stop], self.indptr - start)
+        return scipy.sparse.csr_matrix(parts, shape=(len(self), self.n_features), copy=False)
+
+    def dense(self, dtype: np.dtype[Any]) -> Floats:
+        start, stop = self.extent
+        values = np.zeros((len(self), self.n_features), dtype)
+        rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
+        values[rows, self.indices[start:stop]] = self.data[start:stop]
+        return values
+
+    @cached_property
+    def _few_parts(self) -> list[SparsePoints]:
+        return list(self._cut())
+
+    def parts(self) -> Iterable[SparsePoints]:
+        """These rows in parts of at most ``tile_rows``; kept, with their packs, only where they are few."""
+        return self._few_parts if len(self) <= KEPT_PARTS * self.tile_rows else self._cut()
+
+    def _cut(self) -> Iterator[SparsePoints]:
+        step = self.tile_rows
+        return (self.slice(first, min(first + step, len(self))) for first in range(0, len(self), step))
+
+    @cached_property
+    def _packs(self) -> dict[np.dtype[Any], Pack]:
+        return {}
+
+    def pack(self, dtype: np.dtype[Any]) -> Pack:
+        """These rows as a table over the columns they use; kept, since one block asks for it once a tile."""
+        if dtype not in self._packs:
+            self._packs[dtype] = Pack(self, dtype)
+        return self._packs[dtype]
+
+    def _compute_norms(self) -> NDArray[np.float64]:
+        from slackwater.kernels import _loops
+
+        return _loops.sparse_squared_norms(self.indptr, self.data)
+
+
+class Pack:
+    """A few sparse rows turned into a dense table of the columns they use, one table row a column.
+
+    Attributes
+    ----------
+    position : ndarray of int32, shape (n_features,)
+        Table row of each column, -1 for columns not in use.
+    table : ndarray, shape (columns in use, width)
+        One column for each row, and zeros up to one of the widths the compiled loops are made for.
+    """
+
+    def __init__(self, points: SparsePoints, dtype: np.dtype[Any]) -> None:
+        start, stop = points.extent
+        columns = points.indices[start:stop]
+        used = np.unique(columns)
+        self.position = np.full(points.n_features, -1, np.int32)
+        self.position[used] = np.arange(used.size, dtype=np.int32)
+        self.width = next(width for width in PACK_WIDTHS if len(points) <= width)
+        self.table = np.zeros((used.size, self.width), dtype)
+        rows = np.repeat(np.arange(len(points)), np.diff(points.indptr))
+        self.table[self.position[columns], rows] = points.data[start:stop]
+
+
+class ObjectPoints(Points):
+    """Any objects in a sequence: strings, graphs, trees. Only a callable kernel can compare them."""
+
+    def __init__(self, items: Sequence[Any] | NDArray[Any]) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def take(self, indices: Indices) -> ObjectPoints:
+        if isinstance(self.items, np.ndarray):
+            return ObjectPoints(self.items[indices])
+        return ObjectPoints([self.items[int(i)] for i in indices])
+
+    def slice(self, start: int, stop: int) -> ObjectPoints:
+        return ObjectPoints(self.items[start:stop])
+
+    @property
+    def raw(self) -> Any:
+        return self.items
+
+
+def as_points(X: Any) -> Points:
+    """Wrap a data set for the kernels.
+
+    Parameters
+    ----------
+    X : array of shape (n, d), sparse matrix of shape (n, d), or sequence of n objects
+        C-contiguous float32 and float64 arrays and canonical CSR matrices are used as they are. Anything that
+        is neither sparse nor a numeric array of two dimensions is a sequence of objects.
+    """
+    if isinstance(X, Points):
+        return X
+    if scipy.sparse.issparse(X):
+        return _sparse_points(X)
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
+        return DensePoints(np.ascontiguousarray(X, dtype=_value_type(X.dtype)))
+    if isinstance(X, np.ndarray) and X.ndim >= 1:
+        return ObjectPoints(X)
+    if not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+        raise TypeError(f"points must be an array, a sparse matrix or a sequence, got {type(X).__name__}.")
+    return ObjectPoints(X if isinstance(X, list) else list(X))
+
+
+def _sparse_points(X: Any) -> SparsePoints:
+    matrix = X.tocsr()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy() if matrix is X or np.shares_memory(matrix.data, X.data) else matrix
+        matrix.sum_duplicates()
+    data = matrix.data.astype(_value_type(matrix.dtype), copy=False)
+    indptr = cast("NDArray[np.int64]", matrix.indptr.astype(np.int64, copy=False))
+    return SparsePoints(indptr, matrix.indices, data, matrix.shape[1])
+
+
+def _value_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    small = dtype.kind == "f" and dtype.itemsize <= 4
+    return np.dtype(np.float32 if small else np.float64)

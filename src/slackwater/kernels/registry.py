@@ -1,0 +1,134 @@
+"""From a name and the usual parameters to a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.kernels.base import Kernel, as_vectors, require_positive
+from slackwater.kernels.custom import Custom
+from slackwater.kernels.dot import Linear, Polynomial, Sigmoid
+from slackwater.kernels.points import Floats, Points, SparsePoints, Vectors
+from slackwater.kernels.radial import Gaussian, Laplacian
+
+# Each builder receives gamma (a function: "scale" reads all the data, and linear has no use for it), degree,
+# coef0.
+KERNELS: dict[str, Callable[[Callable[[], float], int, float], Kernel]] = {
+    "linear": lambda gamma, degree, coef0: Linear(),
+    "poly": lambda gamma, degree, coef0: Polynomial(degree, gamma(), coef0),
+    "rbf": lambda gamma, degree, coef0: Gaussian(gamma()),
+    "laplacian": lambda gamma, degree, coef0: Laplacian(gamma()),
+    "sigmoid": lambda gamma, degree, coef0: Sigmoid(gamma(), coef0),
+}
+
+Sums = NDArray[np.float64]
+
+CHUNK = 2**18  # values of the data looked at together
+
+
+def make_kernel(
+    kernel: str | Callable[[Any, Any], Any],
+    *,
+    gamma: str | float = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    points: Points | None = None,
+    weights: NDArray[np.float64] | None = None,
+) -> Kernel:
+    """Build a kernel from what a user of an estimator says.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        One of the names in ``KERNELS``, or a function ``k(A, B)``.
+    gamma : {"scale", "auto"} or float, default="scale"
+        See ``resolve_gamma``. Only kernels whose formula has a gamma read it.
+    degree : int, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant of "poly" and "sigmoid".
+    points : Points, optional
+        Training points; needed for gamma="scale" and "auto".
+    weights : ndarray of shape (n,), optional
+        Sample weights, for gamma="scale".
+    """
+    if callable(kernel):
+        return kernel if isinstance(kernel, Custom) else Custom(kernel)
+    if kernel not in KERNELS:
+        known = ", ".join(sorted(KERNELS))
+        raise ValueError(f"kernel must be one of {known}, or a callable k(A, B), got {kernel!r}.")
+    return KERNELS[kernel](lambda: resolve_gamma(gamma, points, weights), degree, coef0)
+
+
+def resolve_gamma(
+    gamma: str | float, points: Points | None = None, weights: NDArray[np.float64] | None = None
+) -> float:
+    """Turn "scale" and "auto" into numbers.
+
+    .. math:: \\text{scale} = \\frac{1}{d\\,\\mathrm{Var}(X)}, \\qquad \\text{auto} = \\frac{1}{d}
+
+    The variance is that of all n·d entries together. Sample weights weigh the rows, so that a weight of 2
+    equals a row given twice. Where the variance is 0, "scale" is 1.
+    """
+    if not isinstance(gamma, str):
+        require_positive("gamma", gamma, "Use 'scale' to derive it from the data.")
+        return float(gamma)
+    if gamma not in ("scale", "auto"):
+        raise ValueError(f"gamma must be 'scale', 'auto' or a number > 0, got {gamma!r}.")
+    if points is None:
+        raise ValueError(
+            f"gamma={gamma!r} is derived from the training points, which are missing here. Pass a number."
+        )
+    vectors = as_vectors(points, f"gamma={gamma!r}")
+    if vectors.n_features == 0:
+        raise ValueError(f"gamma={gamma!r} needs points of at least one feature, got none.")
+    if gamma == "auto":
+        return 1.0 / vectors.n_features
+    variance = entry_variance(vectors, weights)
+    return 1.0 / (vectors.n_features * variance) if variance > 0 else 1.0
+
+
+def entry_variance(points: Vectors, weights: NDArray[np.float64] | None = None) -> float:
+    """Compute the weighted variance of all entries of the data: two passes, chunk by chunk, in float64."""
+    row_weights = np.ones(len(points)) if weights is None else np.asarray(weights, dtype=np.float64)
+    total = float(row_weights.sum()) * points.n_features
+    if not total > 0:
+        raise ValueError(
+            "sample weights must have a positive sum, got 0. gamma='scale' weighs the rows by them."
+        )
+    mean = sum(float(weight @ sums(rows, 0.0)[0]) for rows, weight in _chunks(points, row_weights)) / total
+    # Entries that a sparse row does not store are zeros, at distance `mean` from the mean.
+    squares = 0.0
+    for rows, weight in _chunks(points, row_weights):
+        _, squared, counts = sums(rows, mean)
+        squares += float(weight @ (squared + (points.n_features - counts) * mean**2))
+    return squares / total
+
+
+def sums(points: Vectors, centre: float) -> tuple[Sums, Sums, Sums]:
+    """For each row, over its stored entries: sum of (v - centre), sum of (v - centre)², number of entries."""
+    if isinstance(points, SparsePoints):
+        start, stop = points.extent
+        rows = np.repeat(np.arange(len(points)), np.diff(points.indptr))
+        shifted = points.data[start:stop].astype(np.float64) - centre
+        first = np.bincount(rows, shifted, len(points)).astype(np.float64, copy=False)
+        second = np.bincount(rows, shifted**2, len(points)).astype(np.float64, copy=False)
+        return first, second, np.diff(points.indptr).astype(np.float64)
+    differences = points.dense(np.dtype(np.float64)) - centre
+    counts = np.full(len(points), float(points.n_features))
+    return differences.sum(axis=1), np.einsum("ij,ij->i", differences, differences), counts
+
+
+def _chunks(points: Vectors, weights: Floats) -> Iterator[tuple[Vectors, Floats]]:
+    step = max(1, CHUNK // max(1, points.n_features))
+    if isinstance(points, SparsePoints):
+        start, stop = points.extent
+        step = max(1, CHUNK * len(points) // max(1, stop - start))
+    for first in range(0, len(points), step):
+        last = min(first + step, len(points))
+        part = points.slice(first, last)
+        assert isinstance(part, Vectors)
+        yield part, weights[first:last]

@@ -1,0 +1,51 @@
+"""What a solution is worth, whoever found it: the slack-constrained objective's upper bound and its slack.
+
+With responses c_i = y_i <w, Φ(x_i)>, weights ω_i, W = Σ ω_i and volume V = Wν, the slack-constrained problem
+(arXiv:1204.0566, eq. 2.3) is max over ‖w‖ <= 1 of f(w), f(w) the water level of c. Its dual is
+
+    min over p in the simplex (with a bias also Σ p_i y_i = 0) of ‖Σ p_i y_i Φ(x_i)‖ + V max_i p_i / ω_i,
+
+so that any non-negative coefficients, scaled to sum to one, bound the optimum from above.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def margin_upper_bound(
+    coefficients: NDArray[np.float64],
+    squared_norm: float,
+    volume: float,
+    weights: NDArray[np.float64] | None = None,
+) -> float:
+    """Upper bound on the optimal margin from α >= 0: (‖w_α‖ + V max α_i/ω_i) / Σ α_i.
+
+    With a bias the coefficients must be balanced between the classes, Σ α_i y_i = 0.
+    """
+    total = float(coefficients.sum())
+    if total <= 0.0:
+        return math.inf
+    if volume == 0.0:
+        return math.sqrt(max(squared_norm, 0.0)) / total
+    used = coefficients > 0
+    ratios = coefficients[used] if weights is None else coefficients[used] / weights[used]
+    return (math.sqrt(max(squared_norm, 0.0)) + volume * float(ratios.max())) / total
+
+
+def relative_gap(margin: float, upper: float) -> float:
+    """1 - f/U, which is at least the relative suboptimality 1 - f/f*; infinite while there is no margin."""
+    if not margin > 0.0:
+        return math.inf
+    return max(0.0, 1.0 - margin / upper)
+
+
+def weighted_error(
+    responses: NDArray[np.float64], labels: NDArray[np.int8], bias: float, weights: NDArray[np.float64]
+) -> float:
+    """Weighted fraction of examples that are not on their side: y_i (<w, Φ(x_i)> + b) <= 0."""
+    wrong = responses + labels * bias <= 0.0
+    return float(weights[wrong].sum() / weights.sum())

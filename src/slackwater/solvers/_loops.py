@@ -1,0 +1,94 @@
+"""Compiled updates and draws shared by the solvers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater._jit import compiled, compiled_reordering
+
+_CHUNK = 2048  # doubles: a chunk of the responses stays in the first-level cache while every row is added to it
+
+
+@compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
+def add_rows(
+    responses: NDArray[np.float64],
+    total: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    rows: NDArray[np.floating],
+    amounts: NDArray[np.float64],
+    shrink: float,
+) -> None:
+    """c <- shrink·(c + y ∘ Σ_k amounts_k rows_k), then total += c (Alg. 1, lines 9-13), in one pass."""
+    n = len(responses)
+    for start in range(0, n, _CHUNK):
+        stop = min(start + _CHUNK, n)
+        for k in range(len(amounts)):
+            amount = amounts[k]
+            for i in range(start, stop):
+                responses[i] += amount * labels[i] * rows[k, i]
+        for i in range(start, stop):
+            responses[i] *= shrink
+            total[i] += responses[i]
+
+
+@compiled
+def first_at_or_below(
+    candidates: NDArray[np.intp], start: int, responses: NDArray[np.float64], level: float
+) -> int:
+    """Position of the first candidate, from ``start`` on, that is not above the level; their number if none."""
+    for position in range(start, len(candidates)):
+        if responses[candidates[position]] <= level:
+            return position
+    return len(candidates)
+
+
+@compiled
+def all_at_or_below(
+    candidates: NDArray[np.intp], start: int, responses: NDArray[np.float64], level: float, most: int
+) -> NDArray[np.intp]:
+    """The first ``most`` candidates from ``start`` on that are not above the level."""
+    found = np.empty(most, dtype=np.intp)
+    count = 0
+    for position in range(start, len(candidates)):
+        if count == most:
+            break
+        if responses[candidates[position]] <= level:
+            found[count] = candidates[position]
+            count += 1
+    return found[:count]
+
+
+@compiled
+def pick_at_or_below(
+    members: NDArray[np.intp],
+    cumulative: NDArray[np.float64],
+    responses: NDArray[np.float64],
+    level: float,
+    uniform: float,
+) -> int:
+    """The member at the fraction ``uniform`` of the weight of those not above the level.
+
+    Rounding can leave a level a last bit below the lowest response; the lowest member is taken then.
+    """
+    lowest = members[0]
+    wet = 0.0
+    previous = 0.0
+    for k in range(len(members)):
+        if responses[members[k]] < responses[lowest]:
+            lowest = members[k]
+        if responses[members[k]] <= level:
+            wet += cumulative[k] - previous
+        previous = cumulative[k]
+    target = uniform * wet
+    previous = 0.0
+    passed = 0.0
+    choice = lowest
+    for k in range(len(members)):
+        if responses[members[k]] <= level:
+            choice = members[k]
+            passed += cumulative[k] - previous
+            if passed > target:
+                break
+        previous = cumulative[k]
+    return int(choice)

@@ -1,0 +1,166 @@
+"""The only training loop.
+
+All binary problems of a fit advance together, a step of each at a time, so that a kernel row fetched for one of
+them serves the others, and so that a budget that runs out finds them equally far.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.source import RowSource
+from slackwater.problem import Problem
+from slackwater.solvers.base import Assessment, Solver
+from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
+from slackwater.tracing import Callback, Clock, snapshot
+
+_MOST_ROWS_AHEAD = 64  # computed together: BLAS is eight times faster a row than for single ones
+_SECONDS_BETWEEN_TICKS = 0.2
+
+
+@dataclass(eq=False)
+class Task:
+    """A binary problem being solved, and how it ended."""
+
+    number: int  # among the problems of the fit
+    problem: Problem
+    state: Any
+    rules: list[StoppingRule]
+    first_step: int = 0  # steps that an earlier call made and that this call's budget does not count
+    resumed_at: int = 0  # the step at which this call took over
+    reason: StopReason | None = None
+    assessment: Assessment | None = None
+
+    def steps(self) -> int:
+        return int(self.state.step) - self.first_step
+
+
+def drive(
+    solver: Solver,
+    tasks: Sequence[Task],
+    rows: RowSource,
+    ledger: EvaluationLedger,
+    clock: Clock,
+    callbacks: Sequence[Callback] = (),
+) -> None:
+    """Advance every task until one of its rules, or Ctrl-C, ends it; ``reason`` and ``assessment`` say how."""
+    run = _Run(solver, rows, ledger, clock, callbacks)
+    with _interrupt_flag() as interrupted:
+        active = list(tasks)
+        while active:
+            for task in active:
+                run.review(task, len(active), interrupted.is_set())
+            active = [task for task in active if task.reason is None]
+            if active:
+                run.step(active)
+                run.tick(active[0])
+    with clock.paused():
+        for callback in callbacks:
+            callback.ended()
+
+
+@dataclass
+class _Run:
+    solver: Solver
+    rows: RowSource
+    ledger: EvaluationLedger
+    clock: Clock
+    callbacks: Sequence[Callback]
+    next_tick: float = 0.0
+
+    def step(self, active: Sequence[Task]) -> None:
+        """Draw for every problem, fetch the rows together, apply."""
+        drawn = [self.solver.draw(task.problem, task.state) for task in active]
+
+        def ahead() -> NDArray[np.intp]:
+            share = max(1, _rows_ahead(active[0].state.step) // len(active))
+            return np.concatenate([self.solver.foresee(t.problem, t.state, share) for t in active])
+
+        if len(active) == 1:
+            self.solver.apply(
+                active[0].problem, active[0].state, drawn[0], self.rows.rows(drawn[0], ahead=ahead)
+            )
+            return
+        wanted, where = np.unique(np.concatenate(drawn), return_inverse=True)
+        fetched = self.rows.rows(wanted, ahead=ahead)
+        stops = np.cumsum([len(indices) for indices in drawn])
+        for task, indices, places in zip(active, drawn, np.split(where, stops[:-1]), strict=True):
+            self.solver.apply(task.problem, task.state, indices, fetched[places])
+
+    def review(self, task: Task, active: int, interrupted: bool) -> None:
+        """Ask the rules whether the task has ended, assessing its model where that is due."""
+        progress = self._progress(task, active)
+        due = task.state.step > task.resumed_at and _assessment_due(task.state.step)
+        if due:
+            assessment = self._assess(task, progress)
+            self.solver.remember(task.state, assessment)
+            progress = replace(progress, gap=assessment.gap, holdout_error=assessment.holdout_error)
+        task.reason = first_reason(task.rules, progress)
+        if interrupted and task.steps() > 0:
+            task.reason = task.reason or StopReason.INTERRUPT
+        if task.reason is not None and not due:
+            self._assess(task, progress)
+
+    def tick(self, task: Task) -> None:
+        if self.callbacks and self.clock.seconds() >= self.next_tick:
+            progress = self._progress(task, 1)
+            with self.clock.paused():
+                for callback in self.callbacks:
+                    callback.tick(progress)
+            self.next_tick = progress.seconds + _SECONDS_BETWEEN_TICKS
+
+    def _progress(self, task: Task, active: int) -> Progress:
+        cost = self.solver.rows_a_step * self.rows.n * active
+        return Progress(task.steps(), self.ledger.train, self.clock.seconds(), cost)
+
+    def _assess(self, task: Task, progress: Progress) -> Assessment:
+        assessment = self.solver.assess(task.problem, task.state)
+        task.assessment = assessment
+        row = snapshot(task.number, task.state.step, progress, assessment)
+        with self.clock.paused():
+            for callback in self.callbacks:
+                callback.assessed(row)
+        return assessment
+
+
+def _rows_ahead(step: int) -> int:
+    """Early steps are long and change which examples are under water; rows fetched ahead would go to waste."""
+    return min(_MOST_ROWS_AHEAD, 1 + step // 16)
+
+
+def _assessment_due(step: int) -> bool:
+    """At steps 16, 32, …, 256 and then at ever wider distances, a sixteenth of the way apart.
+
+    A function of the step alone, so that watching a run, or resuming it, cannot change its end.
+    """
+    distance = max(16, 1 << max(0, step.bit_length() - 5))
+    return step > 0 and step % distance == 0
+
+
+@contextmanager
+def _interrupt_flag() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into a flag, so that it cannot tear a step apart; the second one raises."""
+    flag = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    previous = signal.getsignal(signal.SIGINT)
+
+    def raise_flag(signum: int, frame: Any) -> None:
+        flag.set()
+        signal.signal(signal.SIGINT, previous)
+
+    signal.signal(signal.SIGINT, raise_flag)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,267 @@
+"""The Stochastic Batch Perceptron, step for step (arXiv:1204.0566, Alg. 1; with a bias, Section 3.6 and Alg. 3).
+
+    max over ‖w‖ <= 1 of f(w),   f(w) = the water level of the responses c_i = y_i <w, Φ(x_i)>.
+
+A step draws an example under water, moves w towards it and projects w back on the unit ball. It needs one kernel
+row; with a bias, two: one example of each class, half a step each. That is an unbiased supergradient too, of
+smaller variance than one example drawn from both classes, and it keeps Σ α_i y_i = 0, without which the dual
+bound would not hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.errors import IndefiniteKernelError
+from slackwater.expansion import Expansion
+from slackwater.objectives import margin_upper_bound, relative_gap, weighted_error
+from slackwater.problem import Problem
+from slackwater.solvers.averaging import LazyCoefficients
+from slackwater.solvers.base import Assessment
+from slackwater.solvers.basins import Basins, Levels
+from slackwater.solvers.urn import Urn
+
+_REFRESH_EVERY = 1024  # steps between two computations of ‖w‖ from scratch, which keep rounding from piling up
+
+
+@dataclass
+class Totals:
+    """Sums of the coefficients and of the responses over the first ``step`` steps."""
+
+    step: int
+    coefficients: NDArray[np.float64] | float
+    responses: NDArray[np.float64] | float
+
+
+@dataclass
+class SBPState:
+    """Everything the next step needs; mutated in place."""
+
+    step: int
+    first_step_size: float  # η_0
+    coefficients: LazyCoefficients  # α
+    responses: NDArray[np.float64]  # c
+    responses_total: NDArray[np.float64]  # Σ_t c(t)
+    squared_norm: float  # r² = ‖w‖²
+    levels: Levels  # of the responses when they were last searched; guesses for the next search
+    spread: float  # how far the levels moved
+    urns: list[Urn]
+    origin: Totals  # the average runs over the steps after this one
+    marker: Totals  # at the last power of two: the next origin of a suffix average
+    upper: float = math.inf  # the best upper bound on the optimum so far
+
+
+class Iterate(NamedTuple):
+    """A candidate for the model: coefficients and the responses that belong to them."""
+
+    coefficients: NDArray[np.float64]
+    responses: NDArray[np.float64]
+
+
+def last_iterate(state: SBPState) -> Iterate:
+    return Iterate(state.coefficients.current(), state.responses)
+
+
+def mean_iterate(state: SBPState) -> Iterate:
+    """The mean of the iterates since the origin of the average (Alg. 1, line 13)."""
+    steps = state.step - state.origin.step
+    if steps <= 0:
+        return last_iterate(state)
+    coefficients = (state.coefficients.total() - state.origin.coefficients) / steps
+    # Differences of long sums can leave -1e-18 where nothing is; the bound needs coefficients >= 0.
+    np.maximum(coefficients, 0.0, out=coefficients)
+    return Iterate(coefficients, (state.responses_total - state.origin.responses) / steps)
+
+
+def advance_suffix(state: SBPState) -> None:
+    """At each power of two move the origin to the previous one: the average covers half to three quarters."""
+    if state.step & (state.step - 1) == 0:
+        state.origin = state.marker
+        state.marker = Totals(state.step, state.coefficients.total(), state.responses_total.copy())
+
+
+def keep_origin(state: SBPState) -> None:
+    """The average runs over all steps: nothing to move."""
+
+
+class Averaging(NamedTuple):
+    """How the returned model is made of the iterates."""
+
+    iterate: Callable[[SBPState], Iterate]
+    after_step: Callable[[SBPState], None]
+
+
+AVERAGES: dict[str, Averaging] = {
+    "uniform": Averaging(mean_iterate, keep_origin),
+    "suffix": Averaging(mean_iterate, advance_suffix),
+    "last": Averaging(last_iterate, keep_origin),
+}
+
+
+@dataclass(frozen=True)
+class StochasticBatchPerceptron:
+    """Alg. 1. ``nu`` is the slack allowed per unit of weight; ``basins`` says whether the bias is free."""
+
+    nu: float
+    basins: Basins
+    average: str = "uniform"
+
+    @property
+    def rows_a_step(self) -> int:
+        return self.basins.count
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> SBPState:
+        nothing = Totals(0, 0.0, 0.0)
+        unknown = (math.nan,) * self.basins.count
+        return SBPState(
+            step=0,
+            first_step_size=1.0 / math.sqrt(_largest(problem.rows.diagonal())),
+            coefficients=LazyCoefficients.zeros(problem.n),
+            responses=np.zeros(problem.n),
+            responses_total=np.zeros(problem.n),
+            squared_norm=0.0,
+            levels=unknown,
+            spread=0.0,
+            urns=[Urn(generator) for generator in rng.spawn(self.basins.count)],
+            origin=nothing,
+            marker=nothing,
+        )
+
+    def draw(self, problem: Problem, state: SBPState) -> NDArray[np.intp]:
+        """Lines 5-6: find the level and draw from p*, one example from each basin."""
+        self._find_levels(problem, state)
+        drawn = [
+            self._draw_from(urn)(basin, state.responses, level)
+            for urn, basin, level in zip(state.urns, self.basins.of(problem), state.levels, strict=True)
+        ]
+        return np.array(drawn, dtype=np.intp)
+
+    def foresee(self, problem: Problem, state: SBPState, most: int) -> NDArray[np.intp]:
+        """Rows the coming steps will probably ask for, soonest first."""
+        share = max(1, most // len(state.urns))
+        foreseen = [
+            urn.foresee(state.responses, level, share)
+            for urn, level in zip(state.urns, state.levels, strict=True)
+        ]
+        shortest = min(len(each) for each in foreseen)
+        interleaved = np.stack([each[:shortest] for each in foreseen], axis=1).ravel()
+        return np.concatenate([interleaved, *(each[shortest:] for each in foreseen)])
+
+    def apply(
+        self, problem: Problem, state: SBPState, indices: NDArray[np.intp], rows: NDArray[np.floating]
+    ) -> None:
+        """Lines 4 and 7-12: add the examples to w, project on the unit ball."""
+        from slackwater.solvers import _loops
+
+        step_size = state.first_step_size / math.sqrt(state.step + 1) / len(indices)
+        amounts = step_size * problem.labels[indices].astype(np.float64)
+        squared_norm = state.squared_norm + _growth(state.responses, indices, rows, amounts, step_size)
+        shrink = 1.0 / math.sqrt(squared_norm) if squared_norm > 1.0 else 1.0
+        for index in indices:
+            state.coefficients.add(index, step_size)
+        state.coefficients.end_step(shrink)
+        _loops.add_rows(state.responses, state.responses_total, problem.labels, rows, amounts, shrink)
+        state.squared_norm = min(squared_norm, 1.0)
+        state.step += 1
+        if state.step % _REFRESH_EVERY == 0:
+            state.squared_norm = float(state.coefficients.current() @ state.responses)
+        AVERAGES[self.average].after_step(state)
+
+    def assess(self, problem: Problem, state: SBPState) -> Assessment:
+        coefficients, responses = AVERAGES[self.average].iterate(state)
+        margin, bias = self._margin_and_bias(problem, state, responses)
+        norm = math.sqrt(max(float(coefficients @ responses), 0.0))
+        upper = min(
+            state.upper,
+            self._upper(problem, coefficients, responses),
+            self._upper(problem, *last_iterate(state)),
+        )
+        holdout = problem.holdout
+        return Assessment(
+            margin=margin,
+            upper=upper,
+            gap=relative_gap(margin, upper),
+            slack_nu=self.nu / norm if norm > 0.0 else math.nan,
+            n_support=int(np.count_nonzero(coefficients)),
+            holdout_error=None
+            if holdout is None
+            else weighted_error(responses, problem.labels, bias, holdout),
+        )
+
+    def remember(self, state: SBPState, assessment: Assessment) -> None:
+        state.upper = assessment.upper
+
+    def expansion(self, problem: Problem, state: SBPState) -> Expansion:
+        """Line 14: ᾱ/γ, so that the margin is one; unscaled while there is no positive margin."""
+        coefficients, responses = AVERAGES[self.average].iterate(state)
+        margin, bias = self._margin_and_bias(problem, state, responses)
+        scale = 1.0 / margin if margin > 0.0 else 1.0
+        return Expansion.from_dense(coefficients * problem.labels * scale, bias * scale)
+
+    def continued(self, state: SBPState) -> SBPState:
+        """Carry on from the last iterate towards another nu: start the average and the bound afresh."""
+        totals = Totals(state.step, state.coefficients.total(), state.responses_total.copy())
+        state.origin = state.marker = totals
+        state.upper = math.inf
+        return state
+
+    def _volume(self, problem: Problem) -> float:
+        return self.nu * problem.total_weight
+
+    def _draw_from(self, urn: Urn) -> Callable[..., int]:
+        # Without slack only the lowest examples are at the level (erratum to line 6: <=, not <).
+        return urn.draw_directly if self.nu == 0.0 else urn.draw
+
+    def _find_levels(self, problem: Problem, state: SBPState) -> None:
+        levels = self.basins.levels(
+            problem, state.responses, self._volume(problem), state.levels, state.spread
+        )
+        moved = max(abs(new - old) for new, old in zip(levels, state.levels, strict=True))
+        state.spread = moved if moved > 0.0 else 0.0  # NaN at the first search
+        state.levels = levels
+
+    def _margin_and_bias(
+        self, problem: Problem, state: SBPState, responses: NDArray[np.float64]
+    ) -> tuple[float, float]:
+        levels = self.basins.levels(problem, responses, self._volume(problem), state.levels, state.spread)
+        return self.basins.margin_and_bias(levels)
+
+    def _upper(
+        self, problem: Problem, coefficients: NDArray[np.float64], responses: NDArray[np.float64]
+    ) -> float:
+        squared_norm = float(coefficients @ responses)
+        return margin_upper_bound(coefficients, squared_norm, self._volume(problem), problem.weights)
+
+
+def _largest(diagonal: NDArray[np.float64]) -> float:
+    """max K(x, x), for η_0 (line 1)."""
+    largest = float(diagonal.max())
+    if largest <= 0.0:
+        raise IndefiniteKernelError(
+            f"kernel must have K(x, x) > 0 for some x, got at most {largest:g}. "
+            "With a linear or polynomial kernel, check that X is not all zero."
+        )
+    return largest
+
+
+def _growth(
+    responses: NDArray[np.float64],
+    indices: NDArray[np.intp],
+    rows: NDArray[np.floating],
+    amounts: NDArray[np.float64],
+    step_size: float,
+) -> float:
+    """By how much ‖w‖² grows when Σ_k amounts_k Φ(x_k) is added (line 8, for one example or a pair)."""
+    cross = float(amounts @ rows[:, indices].astype(np.float64) @ amounts)
+    if cross < 0.0:
+        raise IndefiniteKernelError(
+            f"kernel must be positive semi-definite, but a step has the squared length {cross:g}. "
+            "Use another kernel or other kernel parameters."
+        )
+    return 2.0 * step_size * float(responses[indices].sum()) + cross

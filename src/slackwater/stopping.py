@@ -1,0 +1,101 @@
+"""When training ends, and why. A rule looks at the progress made and names a reason to stop, or none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+
+class StopReason(str, Enum):
+    """Why training ended; the value is what ``stop_reason_`` shows, most to least satisfied."""
+
+    TOLERANCE = "tol"
+    HOLDOUT = "early_stopping"
+    STEPS = "max_iter"
+    EVALUATIONS = "max_kernel_evals"
+    SECONDS = "max_time"
+    INTERRUPT = "interrupted"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a solver has come. The last two are known only at steps where the model was assessed."""
+
+    steps: int
+    evaluations: int
+    seconds: float
+    next_cost: int = 0  # kernel evaluations the next step may need
+    gap: float | None = None
+    holdout_error: float | None = None
+
+
+class StoppingRule(Protocol):
+    def __call__(self, progress: Progress) -> StopReason | None: ...
+
+
+@dataclass(frozen=True)
+class MaxSteps:
+    limit: int
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        return StopReason.STEPS if progress.steps >= self.limit else None
+
+
+@dataclass(frozen=True)
+class MaxSeconds:
+    """At least one step is always made, so that there is a model."""
+
+    limit: float
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        return StopReason.SECONDS if progress.steps > 0 and progress.seconds >= self.limit else None
+
+
+@dataclass(frozen=True)
+class MaxEvaluations:
+    """Stops before the step that would go over the limit."""
+
+    limit: int
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        return StopReason.EVALUATIONS if progress.evaluations + progress.next_cost > self.limit else None
+
+
+@dataclass(frozen=True)
+class GapBelow:
+    tolerance: float
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        small = progress.gap is not None and progress.gap <= self.tolerance
+        return StopReason.TOLERANCE if small else None
+
+
+@dataclass
+class HoldoutStalled:
+    """The hold-out error has not improved for ``patience`` assessments in a row."""
+
+    patience: int
+    best: float = math.inf
+    stalled: int = 0
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        if progress.holdout_error is None:
+            return None
+        if progress.holdout_error < self.best:
+            self.best = progress.holdout_error
+            self.stalled = 0
+        else:
+            self.stalled += 1
+        return StopReason.HOLDOUT if self.stalled >= self.patience else None
+
+
+def first_reason(rules: Iterable[StoppingRule], progress: Progress) -> StopReason | None:
+    """The first reason to stop; every rule sees the progress, because some count what they see."""
+    reasons = [rule(progress) for rule in rules]
+    return next((reason for reason in reasons if reason is not None), None)

@@ -1,0 +1,143 @@
+"""Watching a training run: what callbacks are shown, the table of a run, and a line of progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.solvers.base import Assessment
+from slackwater.stopping import Progress
+
+
+class Snapshot(NamedTuple):
+    """One assessment of one binary problem: a row of ``history_``."""
+
+    problem: int
+    step: int
+    evaluations: int
+    seconds: float
+    margin: float
+    upper: float
+    gap: float
+    n_support: int
+    holdout_error: float  # NaN without a hold-out part
+
+
+def snapshot(problem: int, step: int, progress: Progress, assessment: Assessment) -> Snapshot:
+    error = assessment.holdout_error
+    return Snapshot(
+        problem=problem,
+        step=step,
+        evaluations=progress.evaluations,
+        seconds=progress.seconds,
+        margin=assessment.margin,
+        upper=assessment.upper,
+        gap=assessment.gap,
+        n_support=assessment.n_support,
+        holdout_error=float("nan") if error is None else error,
+    )
+
+
+class Callback(Protocol):
+    """Looks on. Training time and the meter stand still meanwhile, and nothing it does changes the model."""
+
+    def assessed(self, row: Snapshot) -> None:
+        """A model was assessed."""
+
+    def tick(self, progress: Progress) -> None:
+        """Called some times a second."""
+
+    def ended(self) -> None:
+        """Training is over."""
+
+
+class Clock:
+    """Seconds of training, without those spent in callbacks."""
+
+    def __init__(self, already: float = 0.0) -> None:
+        self._start = time.perf_counter() - already
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        stopped = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._start += time.perf_counter() - stopped
+
+
+@dataclass
+class Recorder:
+    """Keeps every assessment, once: a resumed run may assess again where it left off."""
+
+    rows: list[Snapshot] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._seen = {row[:2] for row in self.rows}
+
+    def assessed(self, row: Snapshot) -> None:
+        if row[:2] not in self._seen:
+            self._seen.add(row[:2])
+            self.rows.append(row)
+
+    def tick(self, progress: Progress) -> None:
+        pass
+
+    def ended(self) -> None:
+        pass
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """One array a column, one entry an assessment."""
+        return {
+            name: np.array([getattr(row, name) for row in self.rows], dtype=kind)
+            for name, kind in Snapshot.__annotations__.items()
+            for kind in [np.int64 if kind in ("int", int) else np.float64]
+        }
+
+
+class ProgressLine:
+    """A line that is rewritten in a terminal, or a new line now and then where there is none."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._live = self._stream.isatty()
+        self._latest: Snapshot | None = None
+        self._quiet_until = 0.0
+
+    def assessed(self, row: Snapshot) -> None:
+        self._latest = row
+
+    def tick(self, progress: Progress) -> None:
+        if not self._live and progress.seconds < self._quiet_until:
+            return
+        self._quiet_until = max(2.0, 2.0 * progress.seconds)
+        self._write(progress)
+
+    def ended(self) -> None:
+        if self._live:
+            self._stream.write("\n")
+
+    def _write(self, progress: Progress) -> None:
+        text = (
+            f"slackwater: step {progress.steps:,}  "
+            f"kernel evaluations {progress.evaluations:.3g}  {progress.seconds:.1f} s"
+        )
+        if self._latest is not None:
+            text += (
+                f"  margin {self._latest.margin:.4g}  gap {self._latest.gap:.3g}"
+                f"  support {self._latest.n_support:,}"
+            )
+            if self._latest.holdout_error == self._latest.holdout_error:
+                text += f"  hold-out error {self._latest.holdout_error:.2%}"
+        self._stream.write(f"\r{text}\x1b[K" if self._live else text + "\n")
+        self._stream.flush()

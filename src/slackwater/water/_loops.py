@@ -1,0 +1,223 @@
+"""The compiled search behind every level: one mechanism for one basin or two, for a volume or for C.
+
+Sort a class by response and let ``q(k)`` be the height at which a weight ``k`` of it lies below. A *single*
+basin has the level x at which the water's rule, ``candidate(k, S(k))`` with ``S(k) = ∫₀ᵏ q``, meets
+``q(k)``. With *two* basins the same weight k is wet in both, and the rule meets ``q⁺(k) + q⁻(k)``: a single
+basin is the case of a second one that is flat, at height 0, and of infinite weight. The rules are
+
+- volume V: ``x⁺ + x⁻ = (V + S)/k``  (arXiv:1204.0566, Alg. 2 line 12 and Alg. 3 line 39);
+- C: ``x⁺ + x⁻ = (2/C)/S`` (one basin: ``(1/C)/S``), the best scale of the hinge problem.
+
+The search keeps, for each basin, the weight and the sum of the points below a window and the points inside
+it. A window comes from a guess or from a sample; it is narrowed by further samples until a short sort
+settles the answer, and the answer is taken only if the sums prove it; else the window grows, and at last it
+holds everything. So the expected work is O(n) and the result does not depend on the guess. Nothing here
+raises; inputs are trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from slackwater._jit import compiled
+from slackwater.water._scan import Basin, flat_basin, gather, gather_second, share_of
+from slackwater.water._walk import Filling, Rule, fill, sorted_basin
+
+SORTED_AT_ONCE = 256  # so few points are sorted rather than sampled
+SAMPLE = 2048
+SPACING_SAMPLE = 1024
+WINDOW_POINTS = 800.0  # wanted in the window about a guess
+GROWTH = 8.0
+
+
+@compiled
+def _thin(values: Any, labels: Any, sign: int, weights: Any, basin: Basin) -> Basin:
+    """A sorted sample of a class, one point from each of SAMPLE strata, weighted to stand for the class."""
+    size = min(values.size, SAMPLE)
+    points, shares = np.empty(size), np.empty(size)
+    scale, kept, state = values.size / size, 0, np.uint32(1)
+    for k in range(size):
+        start = k * values.size // size
+        stop = (k + 1) * values.size // size
+        state = np.uint32(state * np.uint32(1664525) + np.uint32(1013904223))
+        i = start + np.int64(state >> np.uint32(8)) % (stop - start)
+        share = share_of(labels, sign, weights, i)
+        if share > 0.0:
+            points[kept], shares[kept] = values[i], share * scale
+            kept += 1
+    return sorted_basin(
+        Basin(points[:kept], shares[:kept], basin.weight, basin.total, basin.floor, basin.ceiling)
+    )
+
+
+@compiled
+def _window(sample: Basin, i: int, reach: float) -> tuple[float, float]:
+    """Bounds some ranks of the sample below and above the rank where the water came to rest."""
+    ranks = 4 + int(reach * math.sqrt(i + 1.0))
+    floor, ceiling = sample.floor, sample.ceiling
+    if i - 1 - ranks >= 0:
+        floor = sample.points[i - 1 - ranks]
+    if i + ranks < sample.points.size:
+        ceiling = np.nextafter(sample.points[i + ranks], np.inf)  # so that ties stay together
+    return floor, ceiling
+
+
+@compiled
+def _inner(basin: Basin, floor: float, ceiling: float) -> Basin:
+    """The same basin seen through a narrower window."""
+    points, weights, weight, total, _, _ = gather(basin.points, None, 1, basin.weights, floor, ceiling)
+    return Basin(points, weights, basin.weight + weight, basin.total + total, floor, ceiling)
+
+
+@compiled
+def _settle(pos: Basin, neg: Basin, rule: Rule) -> Filling:
+    """Narrow the windows by samples while that helps, then sort and walk."""
+    size = pos.points.size + neg.points.size
+    while size > 2 * SORTED_AT_ONCE:
+        sample_pos = _thin(pos.points, None, 1, pos.weights, pos)
+        sample_neg = _thin(neg.points, None, 1, neg.weights, neg)
+        aim = fill(sample_pos, sample_neg, rule)
+        floor_pos, ceiling_pos = _window(sample_pos, aim.i_pos, 2.5)
+        floor_neg, ceiling_neg = _window(sample_neg, aim.i_neg, 2.5)
+        pos = _inner(pos, floor_pos, ceiling_pos)
+        neg = _inner(neg, floor_neg, ceiling_neg)
+        before, size = size, pos.points.size + neg.points.size
+        if 2 * size > before:
+            break
+    return fill(sorted_basin(pos), sorted_basin(neg), rule)
+
+
+@compiled
+def _sampled(responses: Any, labels: Any, weights: Any, rule: Rule, reach: float) -> Filling:
+    """Search without a guess: windows from a sample of the whole."""
+    dry = Basin(np.empty(0), np.empty(0), 0.0, 0.0, -np.inf, np.inf)
+    pos = _thin(responses, labels, 1, weights, dry)
+    neg = flat_basin()
+    if labels is not None:
+        neg = _thin(responses, labels, -1, weights, dry)
+    aim = fill(pos, neg, rule)
+    floor_pos, ceiling_pos = _window(pos, aim.i_pos, reach)
+    floor_neg, ceiling_neg = _window(neg, aim.i_neg, reach)
+    return _settle(
+        gather(responses, labels, 1, weights, floor_pos, ceiling_pos),
+        gather_second(responses, labels, weights, floor_neg, ceiling_neg),
+        rule,
+    )
+
+
+@compiled
+def _everything(responses: Any, labels: Any, weights: Any, rule: Rule) -> Filling:
+    """The last resort, and the first for few points: sort the lot, O(n log n)."""
+    pos = gather(responses, labels, 1, weights, -np.inf, np.inf)
+    neg = gather_second(responses, labels, weights, -np.inf, np.inf)
+    return fill(sorted_basin(pos), sorted_basin(neg), rule)
+
+
+@compiled
+def _spacing(responses: Any, labels: Any, sign: int, weights: Any, guess: float) -> float:
+    """Half the width of a window about ``guess`` that should hold about WINDOW_POINTS points of the class."""
+    size = min(responses.size, SPACING_SAMPLE)
+    nearest = np.full(4, np.inf)
+    for k in range(size):
+        i = k * responses.size // size
+        if share_of(labels, sign, weights, i) > 0.0:
+            distance = abs(np.float64(responses[i]) - guess)
+            for rank in range(4):
+                if distance < nearest[rank]:
+                    distance, nearest[rank] = nearest[rank], distance
+    fourth = nearest[3] if nearest[3] < np.inf else abs(guess)
+    expected = 8.0 * responses.size / size  # points within the distance of the fourth nearest, on either side
+    return fourth * min(1.0, WINDOW_POINTS / expected) + 4.0 * np.spacing(abs(guess))
+
+
+@compiled
+def _guessed(
+    responses: Any, labels: Any, weights: Any, rule: Rule, guess_pos: float, guess_neg: float, spread: float
+) -> Filling:
+    """Search in windows about the guesses, growing them as long as the answer is not proven."""
+    half_pos, half_neg = spread, spread
+    if math.isnan(spread):
+        half_pos = _spacing(responses, labels, 1, weights, guess_pos)
+        if labels is not None:
+            half_neg = _spacing(responses, labels, -1, weights, guess_neg)
+    found = Filling(np.nan, np.nan, np.nan, 0, 0, False)
+    for _ in range(3):
+        pos = gather(responses, labels, 1, weights, guess_pos - half_pos, guess_pos + half_pos)
+        neg = gather_second(responses, labels, weights, guess_neg - half_neg, guess_neg + half_neg)
+        found = _settle(pos, neg, rule)
+        if found.proven:
+            break
+        miss = 2.0 * abs(found.level - (guess_pos + guess_neg))  # Newton's step, doubled
+        half_pos = max(GROWTH * half_pos, miss if miss < np.inf else 0.0)
+        half_neg = max(GROWTH * half_neg, miss if miss < np.inf else 0.0)
+    return found
+
+
+@compiled
+def search(
+    responses: Any, labels: Any, weights: Any, rule: Rule, guess_pos: float, guess_neg: float, spread: float
+) -> Filling:
+    """The levels at which ``rule`` holds: warm if the guesses are finite, else cold."""
+    found = Filling(np.nan, np.nan, np.nan, 0, 0, False)
+    warm = math.isfinite(guess_pos) and math.isfinite(guess_neg)
+    if warm and (responses.size > SORTED_AT_ONCE or not math.isnan(spread)):
+        found = _guessed(responses, labels, weights, rule, guess_pos, guess_neg, spread)
+    if not found.proven and responses.size > SORTED_AT_ONCE:
+        found = _sampled(responses, labels, weights, rule, 2.5)
+        if not found.proven:
+            found = _sampled(responses, labels, weights, rule, 2.5 * GROWTH)
+    if not found.proven:
+        found = _everything(responses, labels, weights, rule)
+    return found
+
+
+@compiled
+def _lowest(responses: Any, labels: Any, sign: int, weights: Any) -> float:
+    low = np.inf
+    for i in range(responses.size):
+        if responses[i] < low and share_of(labels, sign, weights, i) > 0.0:
+            low = np.float64(responses[i])
+    return low
+
+
+@compiled
+def find_level(responses: Any, weights: Any, volume: float, guess: float, spread: float) -> float:
+    """The level of one basin; ``weights`` may be None; ``guess`` or ``spread`` nan: not known."""
+    if volume == 0.0:
+        return _lowest(responses, None, 1, weights)
+    return search(responses, None, weights, Rule(volume, 1.0, 1.0, 0.0), guess, 0.0, spread).level
+
+
+@compiled
+def find_c_level(responses: Any, weights: Any, C: float, guess: float, spread: float) -> float:
+    """The C-level of one basin; inf if the best scale is 0."""
+    return search(responses, None, weights, Rule(1.0 / C, 0.0, 0.0, 1.0), guess, 0.0, spread).level
+
+
+@compiled
+def find_level_and_bias(
+    responses: Any,
+    labels: Any,
+    weights: Any,
+    volume: float,
+    guess_pos: float,
+    guess_neg: float,
+    spread: float,
+) -> tuple[float, float]:
+    """The levels (x⁺, x⁻) of two basins in response units: gamma = (x⁺ + x⁻)/2, bias = (x⁻ - x⁺)/2."""
+    if volume == 0.0:
+        return _lowest(responses, labels, 1, weights), _lowest(responses, labels, -1, weights)
+    found = search(responses, labels, weights, Rule(volume, 1.0, 1.0, 0.0), guess_pos, guess_neg, spread)
+    return found.x_pos, found.x_neg
+
+
+@compiled
+def find_c_level_and_bias(
+    responses: Any, labels: Any, weights: Any, C: float, guess_pos: float, guess_neg: float, spread: float
+) -> tuple[float, float]:
+    """The levels (x⁺, x⁻) of the C-form; (inf, inf) if the best scale is 0."""
+    found = search(responses, labels, weights, Rule(2.0 / C, 0.0, 0.0, 1.0), guess_pos, guess_neg, spread)
+    return found.x_pos, found.x_neg

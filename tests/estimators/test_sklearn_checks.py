@@ -1,0 +1,34 @@
+"""scikit-learn's own list of promises, on whatever version is installed."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from slackwater import SBPClassifier
+
+
+def expected_failures(estimator):
+    """Two checks hand a precomputed kernel a matrix that is no kernel matrix, which is refused as it should be."""
+    if estimator.kernel != "precomputed":
+        return {}
+    return {
+        "check_positive_only_tag_during_fit": "subtracts the mean from a kernel matrix: indefinite",
+        "check_estimators_dtypes": "rounds a kernel matrix to integers: indefinite",
+    }
+
+
+# Budgets are small so that several hundred fits stay quick.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(
+    [
+        SBPClassifier(max_iter=1000),
+        SBPClassifier(max_iter=1000, fit_intercept=True),
+        SBPClassifier(max_iter=500, kernel="linear", fit_intercept=True, class_weight="balanced"),
+        SBPClassifier(max_iter=500, early_stopping=True, validation_fraction=0.3),
+        SBPClassifier(max_iter=500, kernel="precomputed"),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

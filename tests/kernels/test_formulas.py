@@ -1,0 +1,137 @@
+"""Every kernel, in every storage, against its formula and against scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.metrics import pairwise
+
+from reference import kernels as naive
+from slackwater.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid, as_points, block
+
+KERNELS: list[tuple[Kernel, Callable[..., float], Callable[..., np.ndarray]]] = [
+    (Gaussian(0.3), naive.gaussian(0.3), lambda a, b: pairwise.rbf_kernel(a, b, gamma=0.3)),
+    (Laplacian(0.2), naive.laplacian(0.2), lambda a, b: pairwise.laplacian_kernel(a, b, gamma=0.2)),
+    (Linear(), naive.inner, pairwise.linear_kernel),
+    (
+        Polynomial(3, 0.5, 1.0),
+        naive.polynomial(3, 0.5, 1.0),
+        lambda a, b: pairwise.polynomial_kernel(a, b, degree=3, gamma=0.5, coef0=1.0),
+    ),
+    (
+        Polynomial(6, 0.3, 0.0),
+        naive.polynomial(6, 0.3, 0.0),
+        lambda a, b: pairwise.polynomial_kernel(a, b, degree=6, gamma=0.3, coef0=0.0),
+    ),
+    (
+        Sigmoid(0.1, -0.5),
+        naive.sigmoid(0.1, -0.5),
+        lambda a, b: pairwise.sigmoid_kernel(a, b, gamma=0.1, coef0=-0.5),
+    ),
+]
+NAMES = [f"{kernel.name}-{i}" for i, (kernel, _, _) in enumerate(KERNELS)]
+
+
+def dense(X: np.ndarray) -> np.ndarray:
+    return X
+
+
+def csr32(X: np.ndarray) -> Any:
+    return scipy.sparse.csr_matrix(X)
+
+
+def csr64(X: np.ndarray) -> Any:
+    matrix = scipy.sparse.csr_matrix(X)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return matrix
+
+
+def sample(rows: int, dtype: Any, seed: int, features: int = 11) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(-1, 1, (rows, features)) * (rng.random((rows, features)) < 0.4)
+    return values.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("right_form", [dense, csr32, csr64])
+@pytest.mark.parametrize("left_form", [dense, csr32, csr64])
+@pytest.mark.parametrize(("kernel", "formula", "_sklearn"), KERNELS, ids=NAMES)
+def test_every_storage_agrees_with_the_double_loop(
+    kernel: Kernel, formula: Any, _sklearn: Any, left_form: Any, right_form: Any, dtype: Any
+) -> None:
+    left, right = sample(9, dtype, 1), sample(21, dtype, 2)
+    values = block(kernel, as_points(left_form(left)), as_points(right_form(right)))
+    assert values.dtype == dtype
+    tolerance = 2e-6 if dtype is np.float32 else 1e-13
+    np.testing.assert_allclose(values, naive.pairwise(formula, left, right), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("form", [dense, csr32])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("kernel", "_formula", "sklearn"), KERNELS, ids=NAMES)
+def test_blocks_of_many_tiles_agree_with_scikit_learn(
+    kernel: Kernel, _formula: Any, sklearn: Any, dtype: Any, form: Any
+) -> None:
+    left, right = sample(300, dtype, 3), sample(2500, dtype, 4)
+    values = block(kernel, as_points(form(left)), as_points(form(right)))
+    expected = sklearn(left.astype(np.float64), right.astype(np.float64))
+    tolerance = 5e-6 if dtype is np.float32 else 1e-12
+    np.testing.assert_allclose(values, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("form", [dense, csr32])
+@pytest.mark.parametrize(("kernel", "formula", "_sklearn"), KERNELS, ids=NAMES)
+def test_diagonal_is_the_kernel_of_each_point_with_itself(
+    kernel: Kernel, formula: Any, _sklearn: Any, form: Any
+) -> None:
+    X = sample(17, np.float64, 5)
+    np.testing.assert_allclose(kernel.diagonal(as_points(form(X))), [formula(x, x) for x in X], rtol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.7), Laplacian(0.7)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [dense, csr32])
+def test_radial_kernels_are_one_on_the_diagonal_and_never_above(
+    kernel: Kernel, dtype: Any, form: Any
+) -> None:
+    points = as_points(form(sample(50, dtype, 6, features=80) * dtype(3)))
+    values = block(kernel, points, points)
+    assert kernel.unit_diagonal
+    assert values.max() <= 1
+    np.testing.assert_allclose(np.diagonal(values), 1, atol=2e-5 if dtype is np.float32 else 1e-13)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    X=arrays(np.float64, (12, 3), elements=st.floats(-4, 4, width=32)),
+    kernel=st.sampled_from([Gaussian(0.5), Laplacian(0.3), Linear(), Polynomial(2, 0.5, 1.0)]),
+)
+def test_kernels_said_to_be_semidefinite_are(X: np.ndarray, kernel: Kernel) -> None:
+    points = as_points(X)
+    eigenvalues = np.linalg.eigvalsh(block(kernel, points, points))
+    assert kernel.positive_semidefinite
+    assert eigenvalues[0] >= -1e-10 * max(1.0, eigenvalues[-1])
+
+
+def test_mixed_precision_is_computed_in_double() -> None:
+    left, right = sample(5, np.float32, 7), sample(6, np.float64, 8)
+    values = block(Gaussian(0.3), as_points(left), as_points(right))
+    assert values.dtype == np.float64
+    expected = naive.pairwise(naive.gaussian(0.3), left, right)
+    np.testing.assert_allclose(values, expected, rtol=1e-13)
+
+
+def test_very_many_columns_need_little_memory() -> None:
+    left = scipy.sparse.random(20, 10**6, 1e-5, format="csr", random_state=1)
+    right = scipy.sparse.random(30, 10**6, 1e-5, format="csr", random_state=2)
+    right[3] = left[7]
+    values = block(Linear(), as_points(left), as_points(right.tocsr()))
+    np.testing.assert_allclose(values, (left @ right.T).toarray(), rtol=1e-13)
+    assert values[7, 3] > 0

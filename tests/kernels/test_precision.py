@@ -1,0 +1,96 @@
+"""How exact the compiled exponentials are, and the Gaussian kernel on raw features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reference import kernels as naive
+from slackwater.kernels import Gaussian, _loops, as_points, block
+
+
+def exponentials(values: np.ndarray) -> np.ndarray:
+    out = values.copy()
+    finish = _loops.exponential_finish32 if values.dtype == np.float32 else _loops.exponential_finish64
+    finish(out, out.size, 1, out.size, values.dtype.type(1))
+    return out
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lowest", "tolerance"), [(np.float32, -87, 1e-6), (np.float64, -708, 1e-14)]
+)
+def test_exponential_is_exact_over_its_whole_range(dtype: Any, lowest: float, tolerance: float) -> None:
+    values = np.linspace(lowest, 0, 400_001).astype(dtype)
+    exact = naive.clipped_exponential(values)
+    assert np.max(np.abs(exponentials(values) - exact) / exact) <= tolerance
+
+
+@pytest.mark.parametrize(("dtype", "tiny"), [(np.float32, 1.2e-38), (np.float64, 2.3e-308)])
+def test_exponential_below_its_range_is_zero_or_tiny(dtype: Any, tiny: float) -> None:
+    far = np.array([-87.4, -87.7, -88, -89, -700, -1e4, -1e30, -np.inf], dtype=dtype)
+    far = far * dtype(1 if dtype is np.float32 else 8.2)
+    values = exponentials(far)
+    assert np.all((values >= 0) & (values <= tiny))
+    assert np.all(values[3:] == 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exponential_clips_above_zero_and_lets_nan_through(dtype: Any) -> None:
+    values = exponentials(np.array([0, 1e-3, 5, np.inf, np.nan], dtype=dtype))
+    assert np.all(values[:4] == 1)
+    assert np.isnan(values[4])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gaussian_finish_equals_its_numpy_twin(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    block_, left, right = (rng.uniform(0, 5, shape).astype(dtype) for shape in ((7, 37), 7, 37))
+    expected = naive.gaussian_finish(block_, left, right, 0.5)
+    finish = _loops.gaussian_finish32 if dtype is np.float32 else _loops.gaussian_finish64
+    finish(block_.reshape(-1), 37, left, right, dtype(0.5))
+    np.testing.assert_allclose(block_, expected, rtol=3e-6 if dtype is np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_l1_distances_equal_their_numpy_twin(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(5, 19)).astype(dtype), rng.normal(size=(23, 19)).astype(dtype)
+    out = np.empty((5, 23), dtype)
+    _loops.dense_l1_distances(left, right, out.reshape(-1), 23)
+    np.testing.assert_allclose(out, naive.l1_distances(left, right), rtol=1e-6)
+
+
+def forest_like(rows: int) -> np.ndarray:
+    """54 raw features: ten quantities up to 7000, 44 indicators; neighbours among them."""
+    rng = np.random.default_rng(0)
+    quantities = rng.integers(0, 7000, (rows, 10)).astype(np.float64)
+    quantities[rows // 2 :] = quantities[: rows - rows // 2] + rng.integers(-40, 40, (rows - rows // 2, 10))
+    return np.hstack([quantities, rng.random((rows, 44)) < 0.05]).astype(np.float64)
+
+
+def test_raw_features_in_the_thousands_keep_four_digits_in_single_precision() -> None:
+    X = forest_like(1500)
+    double = block(Gaussian(1e-4), as_points(X), as_points(X))
+    single = block(Gaussian(1e-4), as_points(X.astype(np.float32)), as_points(X.astype(np.float32)))
+    near = double[(double > 0.01) & (double < 0.99)]
+    assert near.size > 100  # the comparison means something
+    assert single.dtype == np.float32
+    assert np.abs(single - double).max() <= 1e-4
+
+
+def test_scaled_features_keep_six_digits_in_single_precision() -> None:
+    X = np.random.default_rng(1).random((1200, 54)).astype(np.float32)
+    single = block(Gaussian(0.1), as_points(X), as_points(X))
+    double = block(Gaussian(0.1), as_points(X.astype(np.float64)), as_points(X.astype(np.float64)))
+    assert np.abs(single - double).max() <= 1e-6
+
+
+def test_all_tiles_of_a_data_set_are_computed_in_the_same_precision() -> None:
+    X = np.random.default_rng(2).random((3000, 5)).astype(np.float32)
+    X[2999] = 3e4  # one outlier at the end calls for double precision everywhere
+    points = as_points(X)
+    whole = block(Gaussian(0.1), points.take(np.arange(4)), points)
+    double = block(Gaussian(0.1), as_points(X[:4].astype(np.float64)), as_points(X.astype(np.float64)))
+    np.testing.assert_array_equal(whole, double.astype(np.float32))

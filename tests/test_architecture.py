@@ -1,0 +1,85 @@
+"""The layers of ARCHITECTURE.md, held to by the import statements."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import slackwater
+
+PACKAGE = Path(slackwater.__file__).parent
+
+# From the ground up: a module imports from its own layer or from lower ones.
+LAYERS = [
+    {"_jit", "errors"},
+    {"workers", "_loops"},
+    {"kernels"},
+    {"water", "gram", "examples", "objectives"},
+    {"problem", "expansion"},
+    {"solvers.base", "stopping"},
+    {"solvers", "tracing", "checkpoint"},
+    {"estimators"},
+    {"datasets"},
+    {"__init__"},
+    {"cli"},
+]
+
+
+def layer(module: str) -> int:
+    parts = module.split(".")
+    for name in (".".join(parts[:2]), parts[0]):
+        for height, members in enumerate(LAYERS):
+            if name in members:
+                return height
+    raise AssertionError(f"{module} has no layer: add it to LAYERS and to ARCHITECTURE.md")
+
+
+def modules() -> list[tuple[str, Path]]:
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts[-1] == "__init__" and len(parts) > 1:
+            parts = parts[:-1]
+        found.append((".".join(parts), path))
+    return found
+
+
+def imported_modules(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "slackwater":
+            inner = node.module.split(".")[1:]
+            names |= {".".join(inner)} if inner else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {a.name.partition(".")[2] for a in node.names if a.name.startswith("slackwater.")}
+    return {name for name in names if name and not name.startswith("__")}
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=lambda value: value if isinstance(value, str) else "")
+def test_imports_run_downwards(module: str, path: Path) -> None:
+    own = layer(module)
+    upward = {name for name in imported_modules(path) if layer(name) > own and name != "SBPClassifier"}
+    assert not upward, f"{module} imports from a higher layer: {upward}"
+
+
+def test_only_compiled_loops_import_the_compiler() -> None:
+    users = {m for m, path in modules() if "numba" in path.read_text() and "import numba" in path.read_text()}
+    assert users == {"_jit"}
+
+
+def test_importing_the_package_does_not_load_the_compiler() -> None:
+    code = "import sys, slackwater, slackwater.water; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_files_can_be_read_in_one_sitting() -> None:
+    long = {m: n for m, path in modules() if (n := len(path.read_text().splitlines())) > 400}
+    assert not long
+
+
+def test_public_names_are_there() -> None:
+    assert set(slackwater.__all__) <= set(dir(slackwater))
