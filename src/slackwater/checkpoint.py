@@ -57,7 +57,8 @@ def write_checkpoint(path: Path, fingerprint: str, states: list[Any], saved: Sav
 def read_checkpoint(path: Path, fingerprint: str, moulds: list[Any]) -> tuple[list[Any], Saved]:
     """States and totals stored at ``path``; CheckpointError if they are damaged or of another problem."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here because np.load does not close a file that it finds to be no archive.
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = dict(archive)
         header = json.loads(str(arrays["header"]))
         found = header["fingerprint"]

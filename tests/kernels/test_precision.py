@@ -82,8 +82,8 @@ def test_raw_features_in_the_thousands_keep_four_digits_in_single_precision() ->
 
 def test_scaled_features_keep_six_digits_in_single_precision() -> None:
     X = np.random.default_rng(1).random((1200, 54)).astype(np.float32)
-    single = block(Gaussian(0.1), as_points(X), as_points(X))
-    double = block(Gaussian(0.1), as_points(X.astype(np.float64)), as_points(X.astype(np.float64)))
+    single = block(Gaussian(1 / 54), as_points(X), as_points(X))
+    double = block(Gaussian(1 / 54), as_points(X.astype(np.float64)), as_points(X.astype(np.float64)))
     assert np.abs(single - double).max() <= 1e-6
 
 

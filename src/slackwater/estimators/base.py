@@ -174,7 +174,6 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.intercept_ = np.array([each.bias for each in expansions])
         self.support_ = training_set.kept[support]
         self.n_support_ = np.bincount(training_set.codes[support], minlength=len(self.classes_))
-        self._n_train = _length(X)
         if self.kernel == "precomputed":
             self.support_vectors_ = np.empty((0, 0), dtype=X.dtype)
         else:
@@ -220,9 +219,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _support_columns(self, X: NDArray[Any]) -> NDArray[Any]:
         """Kernel values with the support vectors, out of those with all training rows or with them alone."""
-        if X.shape[1] == self._n_train:
+        if X.shape[1] == self.n_features_in_:
             return X[:, self.support_]
-        return X
+        if X.shape[1] == len(self.support_):
+            return X
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+            f"input: kernel values with all training rows, or with the {len(self.support_)} support vectors alone."
+        )
 
 
 def _assessment(task: Task) -> Assessment:

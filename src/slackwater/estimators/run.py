@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
 from slackwater.estimators.training_set import TrainingSet
 from slackwater.solvers.base import Solver
-from slackwater.solvers.drive import Task, drive
-from slackwater.stopping import Progress, StoppingRule
+from slackwater.solvers.drive import Task, assessment_due, drive
+from slackwater.stopping import Progress, StoppingRule, first_reason
 from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
+
+
+SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 
 class Previous(NamedTuple):
@@ -92,7 +95,6 @@ class Checkpointer:
     owner: str
     tasks: Sequence[Task]
     recorder: Recorder
-    every_seconds: float = 30.0
     next_save: float | None = None
     latest: Progress | None = None
 
@@ -119,7 +121,7 @@ class Checkpointer:
         if self.next_save is None or progress.seconds >= self.next_save:
             if self.next_save is not None:
                 self.save(progress)
-            self.next_save = progress.seconds + self.every_seconds
+            self.next_save = progress.seconds + SECONDS_BETWEEN_CHECKPOINTS
 
     def ended(self) -> None:
         if self.latest is not None:
@@ -147,7 +149,8 @@ def _rows_of(history: NDArray[np.float64]) -> list[Snapshot]:
 
 
 def _replay(task: Task, row: Snapshot) -> None:
-    """Let rules that count assessments count those made before the interruption."""
+    """Show the rules the regular assessments made before the interruption: some count them, some were met."""
+    if not assessment_due(row.step):
+        return
     error = None if np.isnan(row.holdout_error) else row.holdout_error
-    for rule in task.rules:
-        rule(Progress(row.step, row.evaluations, 0.0, holdout_error=error))
+    task.reason = first_reason(task.rules, Progress(0, 0, 0.0, gap=row.gap, holdout_error=error))

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
+
+
+_FLOATS = [np.float64, np.float32]
 
 
 class Targets(NamedTuple):
@@ -38,10 +41,10 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         if len(X) == 0:
             raise ValueError("X must have at least one example, got 0.")
         return X
+    if estimator.kernel == "precomputed" and not reset:
+        return check_array(X, dtype=_FLOATS)  # how many columns there must be is for the model to say
     accepts_sparse = "csr" if estimator.kernel != "precomputed" else False
-    return validate_data(
-        estimator, X, reset=reset, accept_sparse=accepts_sparse, dtype=[np.float64, np.float32], order="C"
-    )
+    return validate_data(estimator, X, reset=reset, accept_sparse=accepts_sparse, dtype=_FLOATS, order="C")
 
 
 def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targets:

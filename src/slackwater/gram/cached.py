@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.precomputed import consecutive
 from slackwater.gram.source import Ahead, IndexArray, RowSource, as_indices, read_only
 from slackwater.kernels.points import Floats
 
@@ -30,8 +29,8 @@ class CachedRows:
         Computes what is not here.
     budget_bytes : int
         Memory for the kept rows and for the scratch block together. Under two rows nothing is kept, and every
-        call goes through to the source. Only a request for more rows than fit into the scratch block returns
-        memory of its own beside the budget.
+        call goes through to the source. Only requests for more rows than the scratch block holds, or for some
+        columns, are answered in memory of their own beside the budget.
     block_rows : int, default=64
         Most rows computed together on behalf of ``ahead``, and size of the scratch block.
     """
@@ -47,6 +46,7 @@ class CachedRows:
         spare = min(block_rows, affordable // 4)
         self.slots = min(affordable - spare, source.n) if affordable >= 2 else 0
         self._slab = np.empty((self.slots, source.n), source.dtype)  # pages are taken when first written
+        self._shown = read_only(self._slab)
         self._scratch = np.empty((spare if self.slots else 0, source.n), source.dtype)
         self._slot_of: OrderedDict[int, int] = OrderedDict()  # least recently used first
         self._free = 0  # slots below this one have been taken
@@ -78,19 +78,23 @@ class CachedRows:
         self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None
     ) -> Floats:
         """Deliver rows, computing those that are not here. One row, or neighbours, come as a view."""
+        slots = self._slots_of(indices) if columns is None else None
+        if slots:
+            return self._gather(slots)
         wanted = as_indices(indices, self.n)
         if self.slots == 0:
             return self.source.rows(wanted, columns)
         if columns is not None:
             return read_only(self._some_columns(wanted, as_indices(columns, self.n, "columns")))
         missing = self._touch(wanted)
-        if len(missing) + self._held(wanted) > self.slots:
+        held = len(set(wanted.tolist())) - len(missing)
+        if len(missing) + held > self.slots:
             out = np.empty((wanted.size, self.n), self.dtype)
             self._assemble(wanted, out)
             return read_only(out)
         if missing:
-            self._bring(missing, ahead, self._held(wanted))
-        return read_only(self._gather(wanted))
+            self._bring(missing, ahead, held)
+        return self._gather([self._slot_of[index] for index in wanted.tolist()])
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Write rows into ``out``; what is computed for it is not kept."""
@@ -102,6 +106,17 @@ class CachedRows:
         """Deliver the diagonal."""
         return self.source.diagonal()
 
+    def _slots_of(self, indices: ArrayLike) -> list[int] | None:
+        """Where the rows are, if all are here: the usual case, kept to a few microseconds."""
+        wanted: Any = indices.tolist() if isinstance(indices, np.ndarray) else indices
+        try:
+            slots = [self._slot_of[index] for index in wanted]
+        except (KeyError, TypeError):  # missing, or no list of integers: found out with care elsewhere
+            return None
+        for index in wanted:
+            self._slot_of.move_to_end(index)
+        return slots
+
     def _touch(self, wanted: IndexArray) -> list[int]:
         """Mark the wanted rows as just used, so that none is evicted for another; return the missing."""
         missing: dict[int, None] = {}
@@ -111,9 +126,6 @@ class CachedRows:
             else:
                 missing[index] = None
         return list(missing)
-
-    def _held(self, wanted: IndexArray) -> int:
-        return len({index for index in wanted.tolist() if index in self._slot_of})
 
     def _bring(self, missing: list[int], ahead: Ahead | None, held: int) -> None:
         """Compute missing rows into slots, and rows wanted next in the same block."""
@@ -167,14 +179,14 @@ class CachedRows:
         self._slot_of.clear()
         self._free = 0
 
-    def _gather(self, wanted: IndexArray) -> Floats:
-        slots = np.array([self._slot_of[index] for index in wanted.tolist()], dtype=np.intp)
-        where = consecutive(slots)
-        if isinstance(where, slice):
-            return self._slab[where]
-        if slots.size > self._scratch.shape[0]:
-            return self._slab[slots]
-        return np.take(self._slab, slots, axis=0, out=self._scratch[: slots.size], mode="clip")
+    def _gather(self, slots: list[int]) -> Floats:
+        """Rows in these slots, read-only: as a view where the slots follow one another, else as a copy."""
+        first = slots[0] if slots else 0
+        if slots == list(range(first, first + len(slots))):
+            return self._shown[first : first + len(slots)]
+        if len(slots) > len(self._scratch):
+            return read_only(self._slab[slots])
+        return read_only(np.take(self._slab, slots, axis=0, out=self._scratch[: len(slots)], mode="clip"))
 
     def _assemble(self, wanted: IndexArray, out: Floats) -> None:
         """Copy rows that are here, compute the others straight into ``out``; keep nothing."""

@@ -7,7 +7,7 @@ squared norm, goes along with it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -258,9 +258,12 @@ def as_points(X: Any) -> Points:
         return DensePoints(np.ascontiguousarray(X, dtype=_value_type(X.dtype)))
     if isinstance(X, np.ndarray) and X.ndim >= 1:
         return ObjectPoints(X)
-    if not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+    if hasattr(X, "__array__") and not isinstance(X, np.ndarray):  # data frames and series
+        return as_points(np.asarray(X))
+    scalar = isinstance(X, np.ndarray | str | bytes | Mapping)
+    if scalar or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise TypeError(f"points must be an array, a sparse matrix or a sequence, got {type(X).__name__}.")
-    return ObjectPoints(X if isinstance(X, list) else list(X))
+    return ObjectPoints(X if isinstance(X, list) else [X[i] for i in range(len(X))])
 
 
 def _sparse_points(X: Any) -> SparsePoints:

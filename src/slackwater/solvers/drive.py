@@ -55,7 +55,10 @@ def drive(
     """Advance every task until one of its rules, or Ctrl-C, ends it; ``reason`` and ``assessment`` say how."""
     run = _Run(solver, rows, ledger, clock, callbacks)
     with _interrupt_flag() as interrupted:
-        active = list(tasks)
+        for task in tasks:
+            if task.reason is not None:  # a resumed run in which this problem had already ended
+                run.assess(task)
+        active = [task for task in tasks if task.reason is None]
         while active:
             for task in active:
                 run.review(task, len(active), interrupted.is_set())
@@ -99,7 +102,7 @@ class _Run:
     def review(self, task: Task, active: int, interrupted: bool) -> None:
         """Ask the rules whether the task has ended, assessing its model where that is due."""
         progress = self._progress(task, active)
-        due = task.state.step > task.resumed_at and _assessment_due(task.state.step)
+        due = task.state.step > task.resumed_at and assessment_due(task.state.step)
         if due:
             assessment = self._assess(task, progress)
             self.solver.remember(task.state, assessment)
@@ -109,6 +112,9 @@ class _Run:
             task.reason = task.reason or StopReason.INTERRUPT
         if task.reason is not None and not due:
             self._assess(task, progress)
+
+    def assess(self, task: Task) -> None:
+        self._assess(task, self._progress(task, 1))
 
     def tick(self, task: Task) -> None:
         if self.callbacks and self.clock.seconds() >= self.next_tick:
@@ -137,7 +143,7 @@ def _rows_ahead(step: int) -> int:
     return min(_MOST_ROWS_AHEAD, 1 + step // 16)
 
 
-def _assessment_due(step: int) -> bool:
+def assessment_due(step: int) -> bool:
     """At steps 16, 32, …, 256 and then at ever wider distances, a sixteenth of the way apart.
 
     A function of the step alone, so that watching a run, or resuming it, cannot change its end.

@@ -39,13 +39,13 @@ def checked_weights(weights: ArrayLike | None, size: int) -> Floats | None:
 
 def checked_labels(labels: ArrayLike, weights: Floats | None, size: int) -> NDArray[np.int8]:
     """The labels as int8, both classes present with positive weight."""
-    from slackwater.water import _scan
+    from slackwater.water import _scan_loops
 
     array = np.asarray(labels)
     _require_size("labels", array, size)
     signs = array if array.dtype == np.int8 else _as_signs(array)
     signs = np.ascontiguousarray(signs)
-    positives, negatives = _scan.count_labels(signs)
+    positives, negatives = _scan_loops.count_labels(signs)
     if positives + negatives != size:
         odd = array[(signs != 1) & (signs != -1)][0]
         raise ValueError(f"labels must be +1 or -1, got {odd!r}. Encode the two classes as +1 and -1.")
@@ -92,7 +92,7 @@ def _as_signs(labels: NDArray[Any]) -> NDArray[np.int8]:
 
 
 def _as_floats(name: str, values: ArrayLike) -> Floats:
-    from slackwater.water import _scan
+    from slackwater.water import _scan_loops
 
     array = np.asarray(values)
     if array.ndim != 1:
@@ -104,7 +104,7 @@ def _as_floats(name: str, values: ArrayLike) -> Floats:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     array = np.ascontiguousarray(array)
-    if not _scan.all_finite(array):
+    if not _scan_loops.all_finite(array):
         odd = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(
             f"{name} must be finite, got {array[odd]} at index {odd}. "

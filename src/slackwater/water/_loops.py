@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from slackwater._jit import compiled
-from slackwater.water._scan import Basin, flat_basin, gather, gather_second, share_of
-from slackwater.water._walk import Filling, Rule, fill, sorted_basin
+from slackwater.water._scan_loops import Basin, flat_basin, gather, gather_second, share_of
+from slackwater.water._walk_loops import Filling, Rule, fill, sorted_basin
 
 SORTED_AT_ONCE = 256  # so few points are sorted rather than sampled
 SAMPLE = 2048
 SPACING_SAMPLE = 1024
-WINDOW_POINTS = 800.0  # wanted in the window about a guess
+WINDOW_POINTS = 600.0  # wanted in the window about a guess
 GROWTH = 8.0
 
 
@@ -129,8 +129,9 @@ def _spacing(responses: Any, labels: Any, sign: int, weights: Any, guess: float)
                 if distance < nearest[rank]:
                     distance, nearest[rank] = nearest[rank], distance
     fourth = nearest[3] if nearest[3] < np.inf else abs(guess)
-    expected = 8.0 * responses.size / size  # points within the distance of the fourth nearest, on either side
-    return fourth * min(1.0, WINDOW_POINTS / expected) + 4.0 * np.spacing(abs(guess))
+    expected = 4.0 * responses.size / size  # points no farther than the sample's fourth
+    half = fourth * min(1.0, WINDOW_POINTS / expected) + 4.0 * np.spacing(abs(guess))
+    return float(half)
 
 
 @compiled

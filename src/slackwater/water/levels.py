@@ -228,7 +228,7 @@ def c_level_and_bias(
     >>> c_level_and_bias([1.0, 1.0, 9.0], [1, -1, -1], 0.25)
     (2.0, 0.0)
     """
-    from slackwater.water import _loops, _scan
+    from slackwater.water import _loops, _scan_loops
 
     values = checked_responses(responses)
     shares = checked_weights(weights, values.size)
@@ -237,7 +237,7 @@ def c_level_and_bias(
         values, signs, shares, checked_cost(C), *_basin_guesses(guess), _UNKNOWN
     )
     if math.isinf(x_pos):
-        majority = _scan.excess(signs, shares)
+        majority = _scan_loops.excess(signs, shares)
         return math.inf, math.copysign(math.inf, majority) if majority else 0.0
     return 0.5 * x_pos + 0.5 * x_neg, 0.5 * x_neg - 0.5 * x_pos
 
@@ -278,7 +278,7 @@ def volume_below(responses: ArrayLike, trial: float, weights: ArrayLike | None =
     >>> volume_below([0.0, 1.0, 5.0], 2.0)
     (2.0, 1.0)
     """
-    from slackwater.water import _scan
+    from slackwater.water import _scan_loops
 
     values = checked_responses(responses)
     shares = checked_weights(weights, values.size)
@@ -286,7 +286,7 @@ def volume_below(responses: ArrayLike, trial: float, weights: ArrayLike | None =
         raise ValueError(
             f"trial must be a number, got {trial!r}. Start from the lowest or the mean response."
         )
-    return _scan.below(values, shares, float(trial))
+    return _scan_loops.below(values, shares, float(trial))
 
 
 def _basin_guesses(guess: tuple[float, float] | None) -> tuple[float, float]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from slackwater._jit import compiled
-from slackwater.water._scan import Basin
+from slackwater.water._scan_loops import Basin
 
 
 class Rule(NamedTuple):
@@ -52,7 +52,7 @@ def _advance(basin: Basin, i: int, weight: float, total: float, kappa: float) ->
 def _partial(basin: Basin, i: int, weight: float, kappa: float) -> float:
     """The sum of the part of point i that is under water."""
     if i < basin.points.size and weight < kappa:
-        return (kappa - weight) * basin.points[i]
+        return float((kappa - weight) * basin.points[i])
     return 0.0
 
 
@@ -66,7 +66,7 @@ def _next(basin: Basin, i: int) -> float:
 def _last(basin: Basin, i: int, weight: float, kappa: float) -> float:
     """q(k-): the highest wet point; at the window's start its floor, which bounds it from above."""
     if i < basin.points.size and weight < kappa:
-        return basin.points[i]
+        return float(basin.points[i])
     return basin.points[i - 1] if i > 0 else basin.floor
 
 

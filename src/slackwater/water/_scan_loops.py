@@ -93,8 +93,8 @@ def _chunk_sums(
 @compiled
 def share_of(labels: Any, sign: int, weights: Any, i: int) -> float:
     """The weight of point i in the class ``sign``: 0 outside of it."""
-    if labels is not None:
-        if labels[i] != sign:  # noqa: SIM102 -- numba drops the outer branch at compile time, not a joint one
+    if labels is not None:  # noqa: SIM102 -- numba drops this branch at compile time, not a joint one
+        if labels[i] != sign:
             return 0.0
     if weights is not None:
         return np.float64(weights[i])

@@ -1,0 +1,98 @@
+"""State on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+from problems import precomputed_problem
+
+from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
+from slackwater.errors import CheckpointError
+from slackwater.solvers.basins import TwoBasins
+from slackwater.solvers.sbp import StochasticBatchPerceptron
+
+
+@pytest.fixture
+def solver():
+    return StochasticBatchPerceptron(0.01, TwoBasins(), "suffix")
+
+
+@pytest.fixture
+def problem():
+    return precomputed_problem()
+
+
+def advance(solver, problem, state, steps):
+    for _ in range(steps):
+        indices = solver.draw(problem, state)
+        solver.apply(problem, state, indices, problem.rows.rows(indices))
+
+
+def fresh(solver, problem):
+    return solver.start(problem, np.random.default_rng(7))
+
+
+def test_a_state_read_back_continues_as_if_nothing_had_happened(tmp_path, solver, problem):
+    state = fresh(solver, problem)
+    advance(solver, problem, state, 100)
+    write_checkpoint(tmp_path / "c", "mine", [state], Saved(5, 1.5, np.zeros((2, 3))))
+    (restored,), saved = read_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)])
+    assert (saved.evaluations, saved.seconds, saved.history.shape) == (5, 1.5, (2, 3))
+    advance(solver, problem, state, 200)
+    advance(solver, problem, restored, 200)
+    np.testing.assert_array_equal(state.coefficients.total(), restored.coefficients.total())
+    np.testing.assert_array_equal(state.responses, restored.responses)
+    assert dataclasses.asdict(state).keys() == dataclasses.asdict(restored).keys()
+
+
+def test_a_checkpoint_of_another_problem_is_refused(tmp_path, solver, problem):
+    write_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)], Saved(0, 0.0, np.zeros((0, 3))))
+    with pytest.raises(CheckpointError, match="other data or other parameters"):
+        read_checkpoint(tmp_path / "c", "yours", [fresh(solver, problem)])
+
+
+@pytest.mark.parametrize("keep", [0, 10, 500, 2000])
+def test_a_truncated_checkpoint_is_refused_and_named(tmp_path, solver, problem, keep):
+    path = tmp_path / "c"
+    write_checkpoint(path, "mine", [fresh(solver, problem)], Saved(0, 0.0, np.zeros((0, 3))))
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(CheckpointError, match=r"Delete the file"):
+        read_checkpoint(path, "mine", [fresh(solver, problem)])
+
+
+def test_a_pickle_in_place_of_a_checkpoint_is_not_executed(tmp_path, solver, problem):
+    class Bomb:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "exploded"),)
+
+    with open(tmp_path / "c", "wb") as stream:
+        np.savez(stream, header=np.array([Bomb()], dtype=object))
+    with pytest.raises(CheckpointError):
+        read_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)])
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_a_write_that_fails_leaves_the_former_checkpoint(tmp_path, solver, problem, monkeypatch):
+    path = tmp_path / "c"
+    write_checkpoint(path, "mine", [fresh(solver, problem)], Saved(1, 0.0, np.zeros((0, 3))))
+    before = path.read_bytes()
+
+    def full_disk(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        write_checkpoint(path, "mine", [fresh(solver, problem)], Saved(2, 0.0, np.zeros((0, 3))))
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["c"]
+
+
+def test_a_header_of_hostile_values_is_refused(tmp_path, solver, problem):
+    for header in ['{"format": 1}', '{"format": 99, "fingerprint": "mine"}', "[]", "null", "{"]:
+        with open(tmp_path / "c", "wb") as stream:
+            np.savez(stream, header=np.array(header), history=np.zeros((0, 3)))
+        with pytest.raises(CheckpointError):
+            read_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)])

@@ -1,0 +1,61 @@
+"""Rules that end a run, on scripted progress."""
+
+from __future__ import annotations
+
+import pytest
+
+from slackwater.stopping import (
+    GapBelow,
+    HoldoutStalled,
+    MaxEvaluations,
+    MaxSeconds,
+    MaxSteps,
+    Progress,
+    StopReason,
+    first_reason,
+)
+
+
+def progress(steps=5, evaluations=100, seconds=1.0, **more):
+    return Progress(steps, evaluations, seconds, **more)
+
+
+@pytest.mark.parametrize(
+    ("rule", "goes_on", "ends", "reason"),
+    [
+        (MaxSteps(10), progress(steps=9), progress(steps=10), StopReason.STEPS),
+        (MaxSeconds(2.0), progress(seconds=1.9), progress(seconds=2.0), StopReason.SECONDS),
+        (
+            MaxEvaluations(200),
+            progress(evaluations=100, next_cost=100),
+            progress(evaluations=101, next_cost=100),
+            StopReason.EVALUATIONS,
+        ),
+        (GapBelow(0.1), progress(gap=0.11), progress(gap=0.1), StopReason.TOLERANCE),
+    ],
+)
+def test_a_rule_speaks_exactly_at_its_limit(rule, goes_on, ends, reason):
+    assert rule(goes_on) is None
+    assert rule(ends) is reason
+
+
+def test_a_gap_not_yet_known_ends_nothing():
+    assert GapBelow(0.5)(progress()) is None
+
+
+def test_a_time_limit_lets_the_first_step_happen():
+    assert MaxSeconds(0.1)(progress(steps=0, seconds=5.0)) is None
+
+
+def test_a_holdout_error_that_has_stalled_ends_the_run():
+    rule = HoldoutStalled(patience=2)
+    errors = [0.5, 0.4, 0.4, None, 0.3, 0.3, 0.31]
+    answers = [rule(progress(holdout_error=error)) for error in errors]
+    assert answers == [None] * 6 + [StopReason.HOLDOUT]
+
+
+def test_every_rule_sees_the_progress_and_the_first_reason_counts():
+    stalled = HoldoutStalled(patience=1)
+    rules = [MaxSteps(5), stalled]
+    assert first_reason(rules, progress(holdout_error=0.2)) is StopReason.STEPS
+    assert stalled.best == 0.2
