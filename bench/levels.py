@@ -1,8 +1,8 @@
 """How long a level takes, in units of one ``np.min`` over the same responses.
 
-Run ``python bench/levels.py``. Each row is the median over many calls of the public function, checks included; warm
-means: the guess is the answer before a small step, ``responses += 1e-3 * row`` with a random row in [0, 1] as a kernel
-row has. The promise: n = 1,000,000, float32, ``level`` warm costs at most 8 times ``np.min``.
+Run ``python bench/levels.py``. Each row is the median over many calls of the public function, with checks;
+warm means: the guess is the answer before a small step, ``responses += 1e-3 * row`` with a random row in
+[0, 1] as a kernel row has. The promise: n = 1,000,000, float32, ``level`` warm costs at most 8 times ``np.min``.
 """
 
 from __future__ import annotations
@@ -66,9 +66,8 @@ def main() -> None:
                 least = median_microseconds(after.min, arguments.repeats)
                 promised = name == "level warm" and size == 1_000_000 and dtype is np.float32
                 verdict = ("  <= 8: kept" if took / least <= TARGET else "  > 8: BROKEN") if promised else ""
-                print(
-                    f"{size:>9} {dtype.__name__:>8} {name:<22} {took:>9.1f} {least:>10.1f} {took / least:>7.1f}{verdict}"
-                )
+                row_start = f"{size:>9} {dtype.__name__:>8} {name:<22}"
+                print(f"{row_start} {took:>9.1f} {least:>10.1f} {took / least:>7.1f}{verdict}")
 
 
 if __name__ == "__main__":

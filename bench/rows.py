@@ -43,9 +43,7 @@ def blocks_of_images(quick: bool, workers: Workers) -> None:
     pixels = pixels[:6000] if quick else pixels
     points = as_points(pixels)
     print(f"\n{name}, n = {len(points)}, d = {pixels.shape[1]}, float32")
-    print(
-        f"{'rows':>6}{'ms/row':>10}{'product':>10}{'finish':>10}{'finish ns/value':>17}{'NumPy ms/row':>14}"
-    )
+    print(f"{'rows':>6}{'ms/row':>10}{'product':>10}{'finish':>10}{'finish ns/value':>17}{'NumPy ms/row':>14}")
     for rows in BLOCKS[: 4 if quick else None]:
         whole, product = (
             row_times(points, rows, workers, Gaussian(0.02)),
@@ -62,9 +60,7 @@ def sparse_against_dense(quick: bool, workers: Workers) -> None:
     n = 3256 if quick else 32561
     columns = np.sort(np.argsort(rng.random((n, 123)), axis=1)[:, :14], axis=1).ravel()
     ones = np.ones(columns.size, np.float32)
-    sparse = scipy.sparse.csr_matrix(
-        (ones, columns.astype(np.int32), np.arange(0, 14 * n + 1, 14)), shape=(n, 123)
-    )
+    sparse = scipy.sparse.csr_matrix((ones, columns.astype(np.int32), np.arange(0, 14 * n + 1, 14)), shape=(n, 123))
     both = {"sparse": as_points(sparse), "dense": as_points(sparse.toarray())}
     print(f"\nAdult-like, n = {n}, d = 123, 14 entries a row, float32")
     print(f"{'rows':>6}{'sparse ms/row':>15}{'dense ms/row':>15}")
@@ -83,9 +79,7 @@ def finishes() -> None:
         values, out = np.full(65536, -1, dtype), np.empty(65536, dtype)
         ours = best(lambda: finish(block, 1024, left, right, dtype(0.5)), 30)  # noqa: B023
         theirs = best(lambda: np.exp(values, out=out), 30)  # noqa: B023
-        print(
-            f"{np.dtype(dtype).name}: fused {ours / 65536 * 1e9:.2f}, np.exp alone {theirs / 65536 * 1e9:.2f}"
-        )
+        print(f"{np.dtype(dtype).name}: fused {ours / 65536 * 1e9:.2f}, np.exp alone {theirs / 65536 * 1e9:.2f}")
 
 
 def row_times(points: Points, rows: int, workers: Workers, kernel: Gaussian | Linear) -> float:

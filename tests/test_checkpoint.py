@@ -7,8 +7,8 @@ import os
 
 import numpy as np
 import pytest
-from problems import precomputed_problem
 
+from problems import precomputed_problem
 from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
 from slackwater.errors import CheckpointError
 from slackwater.solvers.basins import TwoBasins

@@ -26,9 +26,7 @@ class DistinctExamples(NamedTuple):
     keys: NDArray[np.float64]
 
 
-def distinct_examples(
-    points: Points, groups: NDArray[np.intp], weights: NDArray[np.float64]
-) -> DistinctExamples:
+def distinct_examples(points: Points, groups: NDArray[np.intp], weights: NDArray[np.float64]) -> DistinctExamples:
     """Merge rows that are equal and of one group (class, and part of a split), adding up their weights.
 
     Arbitrary objects cannot be compared row by row and are kept as they are, in the order given.

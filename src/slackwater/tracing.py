@@ -134,8 +134,7 @@ class ProgressLine:
         )
         if self._latest is not None:
             text += (
-                f"  margin {self._latest.margin:.4g}  gap {self._latest.gap:.3g}"
-                f"  support {self._latest.n_support:,}"
+                f"  margin {self._latest.margin:.4g}  gap {self._latest.gap:.3g}  support {self._latest.n_support:,}"
             )
             if self._latest.holdout_error == self._latest.holdout_error:
                 text += f"  hold-out error {self._latest.holdout_error:.2%}"

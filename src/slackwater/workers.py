@@ -71,9 +71,7 @@ class Workers:
 
     def __init__(self, n_threads: int = 1) -> None:
         if n_threads < 1:
-            raise ValueError(
-                f"n_threads must be >= 1, got {n_threads}. Use thread_count(n_jobs) to derive it."
-            )
+            raise ValueError(f"n_threads must be >= 1, got {n_threads}. Use thread_count(n_jobs) to derive it.")
         self.n_threads = n_threads
         self._executor: ThreadPoolExecutor | None = None
         self._entered = 0

@@ -86,7 +86,9 @@ def test_without_slack_separable_data_are_separated_with_the_hard_margin():
     rng = np.random.default_rng(0)
     X = np.r_[rng.random((40, 2)), rng.random((40, 2)) + 1.5]
     y = np.repeat([0, 1], 40)
-    model = SBPClassifier(0.0, kernel="linear", fit_intercept=True, max_iter=20_000, average="suffix", random_state=0).fit(X, y)
+    model = SBPClassifier(
+        0.0, kernel="linear", fit_intercept=True, max_iter=20_000, average="suffix", random_state=0
+    ).fit(X, y)
     svc = SVC(C=1e6, kernel="linear").fit(X, y)
     assert model.score(X, y) == 1.0
     assert model.margin_ == pytest.approx(1.0 / np.linalg.norm(svc.coef_), rel=0.03)
@@ -482,7 +484,7 @@ def test_kernels_that_are_none_are_refused_before_training(moons):
         quick(kernel=lambda A, B: -rbf_kernel(A, B)).fit(X, y)
     with pytest.raises(IndefiniteKernelError, match="positive semi-definite"):
         quick(kernel="precomputed").fit(1.0 - rbf_kernel(X), y)
-    with pytest.raises(ValueError, match="square|symmetric"):
+    with pytest.raises(ValueError, match=r"square|symmetric"):
         quick(kernel="precomputed").fit(X, y)
 
 

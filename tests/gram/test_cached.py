@@ -222,9 +222,7 @@ def test_resident_memory_stays_under_the_budget() -> None:
         use(50000, 100 * 2**20)
         print(resident() - before)
     """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     grown = int(run.stdout)
     assert 50 * 2**20 < grown < 112 * 2**20
 

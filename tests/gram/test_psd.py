@@ -34,9 +34,7 @@ def test_sound_kernels_pass_in_either_precision(kernel: Kernel, dtype: Any, seed
     check_positive_semidefinite(rows(kernel, dtype), np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize(
-    "kernel", [Sigmoid(1.0, -1.0), Polynomial(3, 1.0, -2.0), Custom(lambda A, B: -(A @ B.T))]
-)
+@pytest.mark.parametrize("kernel", [Sigmoid(1.0, -1.0), Polynomial(3, 1.0, -2.0), Custom(lambda A, B: -(A @ B.T))])
 def test_indefinite_kernels_are_refused_with_the_eigenvalue(kernel: Kernel) -> None:
     with pytest.raises(IndefiniteKernelError, match=r"smallest eigenvalue is -\d.*Use another kernel"):
         check_positive_semidefinite(rows(kernel), np.random.default_rng(0))
@@ -49,9 +47,7 @@ def test_the_eigenvalue_is_relative_to_the_largest() -> None:
 
 def test_asymmetric_kernels_are_refused() -> None:
     with pytest.raises(KernelError, match="symmetric"):
-        check_positive_semidefinite(
-            rows(Custom(lambda A, B: A[:, :1] + 0 * B[:, 0])), np.random.default_rng(0)
-        )
+        check_positive_semidefinite(rows(Custom(lambda A, B: A[:, :1] + 0 * B[:, 0])), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("n", "cost"), [(300, 64 * 64), (10, 100), (1, 1)])

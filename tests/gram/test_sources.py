@@ -20,10 +20,7 @@ K = rbf_kernel(X, gamma=0.7)
 
 def sources() -> list[Any]:
     ledger = EvaluationLedger()
-    computed = [
-        DirectRows(Gaussian(0.7), as_points(form(X)), ledger)
-        for form in (np.asarray, scipy.sparse.csr_matrix)
-    ]
+    computed = [DirectRows(Gaussian(0.7), as_points(form(X)), ledger) for form in (np.asarray, scipy.sparse.csr_matrix)]
     plain = [*computed, PrecomputedRows(K, ledger)]
     return plain + [CachedRows(source, budget) for source in plain for budget in (0, 40 * 8 * 7, 10**6)]
 
@@ -136,7 +133,5 @@ def test_a_precomputed_kernel_must_be_symmetric(n: int) -> None:
 
 
 def test_rounding_is_no_asymmetry_and_integers_are_converted() -> None:
-    PrecomputedRows(
-        (K * (1 + 1e-7 * np.random.default_rng(0).random(K.shape))).astype(np.float32), EvaluationLedger()
-    )
+    PrecomputedRows((K * (1 + 1e-7 * np.random.default_rng(0).random(K.shape))).astype(np.float32), EvaluationLedger())
     assert PrecomputedRows(np.eye(3, dtype=int), EvaluationLedger()).dtype == np.float64

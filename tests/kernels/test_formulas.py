@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import pairwise
 
 from reference import kernels as naive
+from slackwater.errors import KernelError
 from slackwater.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid, as_points, block
 
 KERNELS: list[tuple[Kernel, Callable[..., float], Callable[..., np.ndarray]]] = [
@@ -99,9 +100,7 @@ def test_diagonal_is_the_kernel_of_each_point_with_itself(
 @pytest.mark.parametrize("kernel", [Gaussian(0.7), Laplacian(0.7)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("form", [dense, csr32])
-def test_radial_kernels_are_one_on_the_diagonal_and_never_above(
-    kernel: Kernel, dtype: Any, form: Any
-) -> None:
+def test_radial_kernels_are_one_on_the_diagonal_and_never_above(kernel: Kernel, dtype: Any, form: Any) -> None:
     points = as_points(form(sample(50, dtype, 6, features=80) * dtype(3)))
     values = block(kernel, points, points)
     assert kernel.unit_diagonal
@@ -141,3 +140,13 @@ def test_very_many_columns_need_little_memory() -> None:
     assert values[7, 30] > 0
     np.testing.assert_allclose(values, (left @ right.T).toarray(), rtol=1e-13)
     assert peak < 2 * 4 * 10**6  # one number a column, not one a column and row
+
+
+def test_a_value_that_is_not_finite_is_named_by_its_place_in_the_whole_block() -> None:
+    left, right = np.ones((1300, 2)), np.ones((3000, 2))
+    right[2500, 0] = np.nan
+    with pytest.raises(KernelError, match="points 0 and 2500 is nan"):
+        block(Linear(), as_points(left), as_points(right))
+    left[1299, 1] = np.inf
+    with pytest.raises(KernelError, match="points 1299 and 0 is inf"):
+        block(Linear(), as_points(left), as_points(np.ones((3, 2))))

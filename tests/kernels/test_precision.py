@@ -18,9 +18,7 @@ def exponentials(values: np.ndarray) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize(
-    ("dtype", "lowest", "tolerance"), [(np.float32, -87, 1e-6), (np.float64, -708, 1e-14)]
-)
+@pytest.mark.parametrize(("dtype", "lowest", "tolerance"), [(np.float32, -87, 1e-6), (np.float64, -708, 1e-14)])
 def test_exponential_is_exact_over_its_whole_range(dtype: Any, lowest: float, tolerance: float) -> None:
     values = np.linspace(lowest, 0, 400_001).astype(dtype)
     exact = naive.clipped_exponential(values)

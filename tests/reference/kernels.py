@@ -21,15 +21,11 @@ def inner(x: Vector, z: Vector) -> float:
 
 
 def gaussian(gamma: float) -> Callable[[Vector, Vector], float]:
-    return lambda x, z: math.exp(
-        -gamma * math.fsum((float(a) - float(b)) ** 2 for a, b in zip(x, z, strict=True))
-    )
+    return lambda x, z: math.exp(-gamma * math.fsum((float(a) - float(b)) ** 2 for a, b in zip(x, z, strict=True)))
 
 
 def laplacian(gamma: float) -> Callable[[Vector, Vector], float]:
-    return lambda x, z: math.exp(
-        -gamma * math.fsum(abs(float(a) - float(b)) for a, b in zip(x, z, strict=True))
-    )
+    return lambda x, z: math.exp(-gamma * math.fsum(abs(float(a) - float(b)) for a, b in zip(x, z, strict=True)))
 
 
 def polynomial(degree: int, gamma: float, coef0: float) -> Callable[[Vector, Vector], float]:

@@ -1,4 +1,4 @@
-"""Twins of the levels, written for the eye: sort, sum, look. And the paper's Algorithms 2 and 3, corrected."""
+"""Twins of the levels, written for the eye: sort, sum, look. And the paper's Alg. 2 and Alg. 3, corrected."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def find_gamma(C, volume):
     lower_max, lower_sum = -INF, 0.0
     while lower <= upper:  # printed: lower < upper, twice; it leaves the last point untested
         middle = _partition(C, lower, upper)
-        # printed: the parts stop at middle - 1 and a move up restarts at middle; a pivot that is the least of its part
-        # then never leaves it. Here the pivot goes with the points below it.
+        # printed: the parts stop at middle - 1 and a move up restarts at middle; a pivot that is the least
+        # of its part then never leaves it. Here the pivot goes with the points below it.
         middle_max = max(lower_max, *C[lower : middle + 1])
         middle_sum = lower_sum + sum(C[lower : middle + 1])
         if middle_max * middle - middle_sum >= volume and middle > 1:  # the lowest point is always wet

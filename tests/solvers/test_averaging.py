@@ -10,11 +10,7 @@ from slackwater.solvers.averaging import LazyCoefficients
 
 
 @settings(deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4), st.floats(0.01, 10.0), st.floats(0.2, 1.0)), min_size=1, max_size=200
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0.01, 10.0), st.floats(0.2, 1.0)), min_size=1, max_size=200))
 def test_lazy_coefficients_equal_eager_ones(steps):
     lazy = LazyCoefficients.zeros(5)
     eager, total = np.zeros(5), np.zeros(5)

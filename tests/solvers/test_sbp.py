@@ -6,10 +6,10 @@ import copy
 
 import numpy as np
 import pytest
+
 from problems import gaussian_gram, noisy_blobs, precomputed_problem
 from reference.optimum import slack_constrained_optimum
 from reference.sbp import naive_sbp
-
 from slackwater.errors import IndefiniteKernelError
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
@@ -40,12 +40,8 @@ def test_iterates_equal_those_of_the_naive_algorithm_under_the_same_draws(basins
     naive = naive_sbp(problem.rows.rows(np.arange(problem.n)), problem.labels, draws)
     np.testing.assert_allclose(state.coefficients.current(), naive.coefficients[-1], rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(state.responses, naive.responses[-1], rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(
-        mean_iterate(state).coefficients, naive.coefficients.mean(axis=0), rtol=1e-9, atol=1e-13
-    )
-    np.testing.assert_allclose(
-        mean_iterate(state).responses, naive.responses.mean(axis=0), rtol=1e-9, atol=1e-13
-    )
+    np.testing.assert_allclose(mean_iterate(state).coefficients, naive.coefficients.mean(axis=0), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(mean_iterate(state).responses, naive.responses.mean(axis=0), rtol=1e-9, atol=1e-13)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 15, 16, 17, 100])

@@ -56,7 +56,7 @@ def test_shifting_the_responses_shifts_the_level(problem, shift):
     assert level(moved, volume, weights) == near(
         level(responses, volume, weights) + shift, moved, volume + 100
     )
-    gamma, bias = level_and_bias(responses, labels, volume)
+    gamma, _ = level_and_bias(responses, labels, volume)
     assert level_and_bias(moved, labels, volume)[0] == near(gamma + shift, moved, volume + 100)
     tilted = responses + labels * shift  # only the bias moves
     assert level_and_bias(tilted, labels, volume)[0] == near(gamma, tilted, volume + 100)

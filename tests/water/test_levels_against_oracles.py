@@ -1,4 +1,4 @@
-"""Levels against solvers we did not write, against rational arithmetic and against the paper's own algorithms."""
+"""Levels against solvers we did not write, against rational arithmetic and the paper's own algorithms."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from reference import levels as twin
 from scipy.optimize import linprog, minimize_scalar
 
+from reference import levels as twin
 from slackwater.water import c_level, c_level_and_bias, level, level_and_bias
 
 LP_TOLERANCE = 1e-9  # HiGHS is run with feasibility 1e-10, absolute, on problems scaled to about 1

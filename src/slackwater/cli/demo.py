@@ -115,9 +115,7 @@ def _table(results: list[Result]) -> Table:
     for column in ("", "fit [s]", "test error", "support vectors", "predict [s]"):
         table.add_column(column, justify="left" if column == "" else "right")
     for r in results:
-        table.add_row(
-            r.name, f"{r.seconds:.2f}", f"{r.error:.2%}", f"{r.n_support:,}", f"{r.predict_seconds:.3f}"
-        )
+        table.add_row(r.name, f"{r.seconds:.2f}", f"{r.error:.2%}", f"{r.n_support:,}", f"{r.predict_seconds:.3f}")
     return table
 
 
@@ -131,7 +129,11 @@ def _draw(model: Any, results: list[Result], errors: list[tuple[int, float]], ou
     history = model.history_
     shown = history["margin"] > 0
     left.fill_between(
-        history["step"][shown], history["margin"][shown], history["upper"][shown], alpha=0.2, label="certified gap"
+        history["step"][shown],
+        history["margin"][shown],
+        history["upper"][shown],
+        alpha=0.2,
+        label="certified gap",
     )
     left.plot(history["step"][shown], history["margin"][shown], label="margin reached (lower bound)")
     left.plot(history["step"][shown], history["upper"][shown], label="upper bound on the best margin")

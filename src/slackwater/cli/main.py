@@ -7,8 +7,6 @@ import typer
 from slackwater.cli.demo import demo
 from slackwater.cli.info import info
 
-app = typer.Typer(
-    help="Kernel support vector machines by the Stochastic Batch Perceptron.", no_args_is_help=True
-)
+app = typer.Typer(help="Kernel support vector machines by the Stochastic Batch Perceptron.", no_args_is_help=True)
 app.command()(demo)
 app.command()(info)

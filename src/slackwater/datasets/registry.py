@@ -33,7 +33,11 @@ class _Entry(NamedTuple):
 def _read_sparse(archive: Archive) -> Dataset:
     def part(name: str) -> tuple[Any, NDArray[np.int8]]:
         y = archive[f"{name}_y"]
-        entries = (archive[f"{name}_data"], archive[f"{name}_indices"].astype("i4"), archive[f"{name}_indptr"])
+        entries = (
+            archive[f"{name}_data"],
+            archive[f"{name}_indices"].astype("i4"),
+            archive[f"{name}_indptr"],
+        )
         return sparse.csr_matrix(entries, shape=(len(y), int(archive["n_features"])), dtype=np.float32), y
 
     return Dataset(*part("train"), *part("test"))
@@ -62,16 +66,10 @@ def _signs(positive: NDArray[np.bool_]) -> NDArray[np.int8]:
 
 
 _REGISTRY = {
-    "adult": _Entry(
-        "adult.npz", "49f89b5ba11faa640b6efc8876cb2989241f00324ebc05b40d3b5c7da6e46922", _read_sparse
-    ),
-    "reuters": _Entry(
-        "reuters.npz", "fb5cb3f246a63e4321b01412b44cc920d52df9e564c7a3f163e2bbe91698e85b", _read_sparse
-    ),
+    "adult": _Entry("adult.npz", "49f89b5ba11faa640b6efc8876cb2989241f00324ebc05b40d3b5c7da6e46922", _read_sparse),
+    "reuters": _Entry("reuters.npz", "fb5cb3f246a63e4321b01412b44cc920d52df9e564c7a3f163e2bbe91698e85b", _read_sparse),
     "mnist": _Entry("mnist.npz", "c91d9b6a5aacf4f86afe11de6f7eb96b41f88d9dd50f900b0ff0429186558278", _read_mnist),
-    "forest": _Entry(
-        "covtype.npz", "74a83f48abaf0630c2cba2637893e1516951d91db5b6173a2fd0878b82934a86", _read_forest
-    ),
+    "forest": _Entry("covtype.npz", "74a83f48abaf0630c2cba2637893e1516951d91db5b6173a2fd0878b82934a86", _read_forest),
 }
 
 

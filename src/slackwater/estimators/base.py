@@ -112,9 +112,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- training
 
-    def _training_set(
-        self, X: Any, targets: Targets, seed: int, workers: Workers
-    ) -> tuple[Kernel | None, TrainingSet]:
+    def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
         rng = np.random.default_rng(seed)
         held_out = self.validation_fraction if self.early_stopping else 0.0
         if self.kernel == "precomputed":

@@ -19,7 +19,6 @@ from slackwater.solvers.drive import Task, assessment_due, drive
 from slackwater.stopping import Progress, StoppingRule, first_reason
 from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
 
-
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 
@@ -71,9 +70,7 @@ def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, 
     return Outcome(tasks, recorder, previous)
 
 
-def _continue_previous(
-    solver: Solver, training_set: TrainingSet, tasks: Sequence[Task], previous: Previous
-) -> None:
+def _continue_previous(solver: Solver, training_set: TrainingSet, tasks: Sequence[Task], previous: Previous) -> None:
     if previous.data != training_set.fingerprint:
         warnings.warn(
             "warm_start=True, but the data, the weights or the kernel differ from the previous fit: "

@@ -19,9 +19,7 @@ from slackwater.gram.precomputed import PrecomputedRows
 from slackwater.gram.psd import check_positive_semidefinite, smallest_relative_eigenvalue
 from slackwater.gram.source import RowSource
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.dot import Linear, Polynomial
 from slackwater.kernels.points import Points
-from slackwater.kernels.radial import Gaussian, Laplacian
 from slackwater.problem import Problem
 from slackwater.workers import Workers
 
@@ -110,9 +108,7 @@ def precomputed_training_set(
         rows=rows,
         ledger=ledger,
         certified=True,
-        fingerprint=_fingerprint(
-            "precomputed", rows.diagonal(), np.array(matrix[0]), codes[kept], weights[kept]
-        ),
+        fingerprint=_fingerprint("precomputed", rows.diagonal(), np.array(matrix[0]), codes[kept], weights[kept]),
     )
 
 
@@ -150,15 +146,9 @@ def _is_semidefinite(kernel: Kernel, rows: RowSource, rng: np.random.Generator) 
                 stacklevel=5,
             )
             return False
-    elif not _by_formula_semidefinite(kernel):
+    elif not kernel.positive_semidefinite:
         check_positive_semidefinite(rows, rng)
     return True
-
-
-def _by_formula_semidefinite(kernel: Kernel) -> bool:
-    if isinstance(kernel, Polynomial):
-        return kernel.coef0 >= 0
-    return isinstance(kernel, Gaussian | Laplacian | Linear)
 
 
 def _fingerprint(*parts: Any) -> str:

@@ -12,7 +12,6 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-
 _FLOATS = [np.float64, np.float32]
 
 
@@ -102,9 +101,7 @@ def _class_weights(
     known = {label: k for k, label in enumerate(classes.tolist())}
     for label, factor in _plain(class_weight).items():
         if label not in known:
-            raise ValueError(
-                f"class_weight must name classes of y, got {label!r}. The classes are {classes.tolist()}."
-            )
+            raise ValueError(f"class_weight must name classes of y, got {label!r}. The classes are {classes.tolist()}.")
         if not np.isfinite(factor) or factor <= 0:
             raise ValueError(f"class_weight must be > 0 for each class, got {factor!r} for class {label!r}.")
         factors[known[label]] = factor

@@ -74,9 +74,7 @@ class CachedRows:
         """Memory set aside."""
         return self._slab.nbytes + self._scratch.nbytes
 
-    def rows(
-        self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None
-    ) -> Floats:
+    def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows, computing those that are not here. One row, or neighbours, come as a view."""
         slots = self._slots_of(indices) if columns is None else None
         if slots:

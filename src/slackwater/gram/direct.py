@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from slackwater.errors import KernelError
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, IndexArray, as_indices, read_only
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import block
+from slackwater.kernels.blocks import NotFiniteError, block
 from slackwater.kernels.points import Floats, Points
 from slackwater.workers import Workers
 
@@ -56,9 +55,7 @@ class DirectRows:
         """Type of the values."""
         return self.points.dtype
 
-    def rows(
-        self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None
-    ) -> Floats:
+    def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Compute rows; the memory they are returned in is used again by the next call."""
         wanted = as_indices(indices, self.n)
         chosen = None if columns is None else as_indices(columns, self.n, "columns")
@@ -78,7 +75,7 @@ class DirectRows:
                 self.ledger.charge(self.ledger.account, self.n)
             if not np.isfinite(diagonal).all():
                 at = int(np.argmin(np.isfinite(diagonal)))
-                raise KernelError(_complaint(self.kernel.name, at, at, diagonal[at]))
+                raise NotFiniteError(self.kernel.name, at, at, float(diagonal[at]))
             diagonal.flags.writeable = False
             self._diagonal = diagonal
         return self._diagonal
@@ -86,9 +83,12 @@ class DirectRows:
     def _compute(self, indices: IndexArray, columns: IndexArray | None, out: Floats) -> None:
         left = self.points.take(indices)
         right = self.points if columns is None else self._select(columns)
-        block(self.kernel, left, right, out=out, workers=self._workers)
         self.ledger.charge(self.ledger.account, out.size)
-        self._require_finite(out, indices, columns)
+        try:
+            block(self.kernel, left, right, out=out, workers=self._workers)
+        except NotFiniteError as error:  # say it by the numbers of the training points
+            column = error.column if columns is None else int(columns[error.column])
+            raise NotFiniteError(error.kernel, int(indices[error.row]), column, error.value) from None
 
     def _select(self, columns: IndexArray) -> Points:
         """Points of some columns; the last choice is kept, for solvers ask for it many times."""
@@ -101,21 +101,3 @@ class DirectRows:
         if self._buffer.size < rows * columns:
             self._buffer = np.empty(rows * columns, self.dtype)
         return self._buffer[: rows * columns].reshape(rows, columns)
-
-    def _require_finite(self, out: Floats, indices: IndexArray, columns: IndexArray | None) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(out.sum()):  # one pass without temporaries; a single NaN or infinity shows
-                return
-        for row, values in zip(indices, out, strict=True):
-            finite = np.isfinite(values)
-            if not finite.all():
-                at = int(np.argmin(finite))
-                column = at if columns is None else columns[at]
-                raise KernelError(_complaint(self.kernel.name, row, column, values[at]))
-
-
-def _complaint(kernel: str, row: int, column: int, value: Any) -> str:
-    return (
-        f"the {kernel} kernel of points {row} and {column} is {value}, expected a finite number. "
-        "Look for missing or huge values in these points, or scale the features."
-    )

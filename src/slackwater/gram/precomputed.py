@@ -57,9 +57,7 @@ class PrecomputedRows:
         """Type of the values."""
         return self.matrix.dtype
 
-    def rows(
-        self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None
-    ) -> Floats:
+    def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows: as a view where they follow one another in the matrix, else as a copy."""
         wanted = as_indices(indices, self.n)
         values = self.matrix[consecutive(wanted)]
@@ -102,9 +100,7 @@ def require_finite(matrix: Floats) -> None:
 
 def require_symmetric(matrix: Floats) -> None:
     """Raise KernelError naming the worst pair if K and its transpose differ."""
-    largest = max(
-        (float(np.abs(matrix[i : i + TILE]).max()) for i in range(0, len(matrix), TILE)), default=0.0
-    )
+    largest = max((float(np.abs(matrix[i : i + TILE]).max()) for i in range(0, len(matrix), TILE)), default=0.0)
     tolerance = ASYMMETRY[matrix.dtype] * largest
     for top in range(0, len(matrix), TILE):
         for left in range(0, top + TILE, TILE):

@@ -37,9 +37,7 @@ class RowSource(Protocol):
     @property
     def ledger(self) -> EvaluationLedger: ...
 
-    def rows(
-        self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None
-    ) -> Floats:
+    def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows of the matrix.
 
         Parameters

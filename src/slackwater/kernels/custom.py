@@ -65,19 +65,13 @@ def _checked(values: Any, shape: tuple[int, ...], label: str) -> NDArray[Any]:
     """Refuse what is not an array of finite real numbers of that shape, and say what it is instead."""
     expected = f"an array of finite real numbers of shape {shape}"
     if hasattr(values, "toarray"):
-        raise KernelError(
-            f"kernel {label} returned a sparse matrix, expected {expected}. Return .toarray() of it."
-        )
+        raise KernelError(f"kernel {label} returned a sparse matrix, expected {expected}. Return .toarray() of it.")
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths
-        raise KernelError(
-            f"kernel {label} returned {type(values).__name__} ({error}), expected {expected}."
-        ) from error
+        raise KernelError(f"kernel {label} returned {type(values).__name__} ({error}), expected {expected}.") from error
     if array.dtype.kind not in "fiub":
-        raise KernelError(
-            f"kernel {label} returned {type(values).__name__} of {array.dtype}, expected {expected}."
-        )
+        raise KernelError(f"kernel {label} returned {type(values).__name__} of {array.dtype}, expected {expected}.")
     if array.shape != shape:
         raise KernelError(
             f"kernel {label} returned an array of shape {array.shape}, expected {expected}. "

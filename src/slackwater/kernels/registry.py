@@ -79,9 +79,7 @@ def resolve_gamma(
     if gamma not in ("scale", "auto"):
         raise ValueError(f"gamma must be 'scale', 'auto' or a number > 0, got {gamma!r}.")
     if points is None:
-        raise ValueError(
-            f"gamma={gamma!r} is derived from the training points, which are missing here. Pass a number."
-        )
+        raise ValueError(f"gamma={gamma!r} is derived from the training points, which are missing here. Pass a number.")
     vectors = as_vectors(points, f"gamma={gamma!r}")
     if vectors.n_features == 0:
         raise ValueError(f"gamma={gamma!r} needs points of at least one feature, got none.")
@@ -96,9 +94,7 @@ def entry_variance(points: Vectors, weights: NDArray[np.float64] | None = None) 
     row_weights = np.ones(len(points)) if weights is None else np.asarray(weights, dtype=np.float64)
     total = float(row_weights.sum()) * points.n_features
     if not total > 0:
-        raise ValueError(
-            "sample weights must have a positive sum, got 0. gamma='scale' weighs the rows by them."
-        )
+        raise ValueError("sample weights must have a positive sum, got 0. gamma='scale' weighs the rows by them.")
     mean = sum(float(weight @ sums(rows, 0.0)[0]) for rows, weight in _chunks(points, row_weights)) / total
     # Entries that a sparse row does not store are zeros, at distance `mean` from the mean.
     squares = 0.0

@@ -33,9 +33,7 @@ def add_rows(
 
 
 @compiled
-def first_at_or_below(
-    candidates: NDArray[np.intp], start: int, responses: NDArray[np.float64], level: float
-) -> int:
+def first_at_or_below(candidates: NDArray[np.intp], start: int, responses: NDArray[np.float64], level: float) -> int:
     """Position of the first candidate, from ``start`` on, that is not above the level; their number if none."""
     for position in range(start, len(candidates)):
         if responses[candidates[position]] <= level:

@@ -40,9 +40,7 @@ class Solver(Protocol):
 
     def foresee(self, problem: Problem, state: Any, most: int) -> NDArray[np.intp]: ...
 
-    def apply(
-        self, problem: Problem, state: Any, indices: NDArray[np.intp], rows: NDArray[np.floating]
-    ) -> None: ...
+    def apply(self, problem: Problem, state: Any, indices: NDArray[np.intp], rows: NDArray[np.floating]) -> None: ...
 
     def assess(self, problem: Problem, state: Any) -> Assessment:
         """Judge the model that ``expansion`` would return; changes nothing."""

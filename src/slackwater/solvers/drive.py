@@ -89,9 +89,7 @@ class _Run:
             return np.concatenate([self.solver.foresee(t.problem, t.state, share) for t in active])
 
         if len(active) == 1:
-            self.solver.apply(
-                active[0].problem, active[0].state, drawn[0], self.rows.rows(drawn[0], ahead=ahead)
-            )
+            self.solver.apply(active[0].problem, active[0].state, drawn[0], self.rows.rows(drawn[0], ahead=ahead))
             return
         wanted, where = np.unique(np.concatenate(drawn), return_inverse=True)
         fetched = self.rows.rows(wanted, ahead=ahead)

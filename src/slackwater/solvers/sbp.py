@@ -146,16 +146,13 @@ class StochasticBatchPerceptron:
         """Rows the coming steps will probably ask for, soonest first."""
         share = max(1, most // len(state.urns))
         foreseen = [
-            urn.foresee(state.responses, level, share)
-            for urn, level in zip(state.urns, state.levels, strict=True)
+            urn.foresee(state.responses, level, share) for urn, level in zip(state.urns, state.levels, strict=True)
         ]
         shortest = min(len(each) for each in foreseen)
         interleaved = np.stack([each[:shortest] for each in foreseen], axis=1).ravel()
         return np.concatenate([interleaved, *(each[shortest:] for each in foreseen)])
 
-    def apply(
-        self, problem: Problem, state: SBPState, indices: NDArray[np.intp], rows: NDArray[np.floating]
-    ) -> None:
+    def apply(self, problem: Problem, state: SBPState, indices: NDArray[np.intp], rows: NDArray[np.floating]) -> None:
         """Lines 4 and 7-12: add the examples to w, project on the unit ball."""
         from slackwater.solvers import _loops
 
@@ -189,9 +186,7 @@ class StochasticBatchPerceptron:
             gap=relative_gap(margin, upper),
             slack_nu=self.nu / norm if norm > 0.0 else math.nan,
             n_support=int(np.count_nonzero(coefficients)),
-            holdout_error=None
-            if holdout is None
-            else weighted_error(responses, problem.labels, bias, holdout),
+            holdout_error=None if holdout is None else weighted_error(responses, problem.labels, bias, holdout),
         )
 
     def remember(self, state: SBPState, assessment: Assessment) -> None:
@@ -219,9 +214,7 @@ class StochasticBatchPerceptron:
         return urn.draw_directly if self.nu == 0.0 else urn.draw
 
     def _find_levels(self, problem: Problem, state: SBPState) -> None:
-        levels = self.basins.levels(
-            problem, state.responses, self._volume(problem), state.levels, state.spread
-        )
+        levels = self.basins.levels(problem, state.responses, self._volume(problem), state.levels, state.spread)
         moved = max(abs(new - old) for new, old in zip(levels, state.levels, strict=True))
         state.spread = moved if moved > 0.0 else 0.0  # NaN at the first search
         state.levels = levels
@@ -232,9 +225,7 @@ class StochasticBatchPerceptron:
         levels = self.basins.levels(problem, responses, self._volume(problem), state.levels, state.spread)
         return self.basins.margin_and_bias(levels)
 
-    def _upper(
-        self, problem: Problem, coefficients: NDArray[np.float64], responses: NDArray[np.float64]
-    ) -> float:
+    def _upper(self, problem: Problem, coefficients: NDArray[np.float64], responses: NDArray[np.float64]) -> float:
         squared_norm = float(coefficients @ responses)
         return margin_upper_bound(coefficients, squared_norm, self._volume(problem), problem.weights)
 

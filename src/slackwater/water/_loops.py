@@ -30,6 +30,7 @@ SORTED_AT_ONCE = 256  # so few points are sorted rather than sampled
 SAMPLE = 2048
 SPACING_SAMPLE = 1024
 WINDOW_POINTS = 600.0  # wanted in the window about a guess
+NEAREST = 8  # points of the sample that tell how dense the class is there
 GROWTH = 8.0
 
 
@@ -120,17 +121,17 @@ def _everything(responses: Any, labels: Any, weights: Any, rule: Rule) -> Fillin
 def _spacing(responses: Any, labels: Any, sign: int, weights: Any, guess: float) -> float:
     """Half the width of a window about ``guess`` that should hold about WINDOW_POINTS points of the class."""
     size = min(responses.size, SPACING_SAMPLE)
-    nearest = np.full(4, np.inf)
+    nearest = np.full(NEAREST, np.inf)
     for k in range(size):
         i = k * responses.size // size
         if share_of(labels, sign, weights, i) > 0.0:
             distance = abs(np.float64(responses[i]) - guess)
-            for rank in range(4):
-                if distance < nearest[rank]:
-                    distance, nearest[rank] = nearest[rank], distance
-    fourth = nearest[3] if nearest[3] < np.inf else abs(guess)
-    expected = 4.0 * responses.size / size  # points no farther than the sample's fourth
-    half = fourth * min(1.0, WINDOW_POINTS / expected) + 4.0 * np.spacing(abs(guess))
+            if distance < nearest[-1]:
+                nearest[-1] = distance
+                nearest.sort()
+    farthest = nearest[-1] if nearest[-1] < np.inf else abs(guess)
+    expected = NEAREST * responses.size / size  # points no farther than that
+    half = farthest * min(1.0, WINDOW_POINTS / expected) + 4.0 * np.spacing(abs(guess))
     return float(half)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,6 +146,8 @@ def _collect(
 @compiled
 def gather(values: Any, labels: Any, sign: int, weights: Any, floor: float, ceiling: float) -> Basin:
     """One pass over the class: O(n), and a second look at those chunks that have points in the window."""
+    if math.isnan(floor):  # never so; it hides from LLVM that sign is a constant, for the comparison of
+        sign = 0  # labels with a constant is done in their own narrow type, and the pass takes over twice as long
     touched = np.empty(values.size // CHUNK + 2, dtype=np.int64)
     weight, total, inside, chunks = _scan(values, labels, sign, weights, floor, ceiling, touched)
     indices = np.empty(inside + 1, dtype=np.int64)
