@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := src tests bench
 
-.PHONY: demo test test-all lint format bench clean clean-cache
+.PHONY: demo test test-all lint format bench clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/slackwater demo
@@ -29,9 +29,6 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python bench/levels.py
 	$(BIN)/python bench/rows.py
 	$(BIN)/python bench/sbp.py
-
-clean-cache:
-	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 clean:
 	rm -rf $(VENV) demo results

@@ -2,7 +2,8 @@
 
 Run ``python bench/levels.py``. Each row is the median over many calls of the public function, with checks;
 warm means: the guess is the answer before a small step, ``responses += 1e-3 * row`` with a random row in
-[0, 1] as a kernel row has. The promise: n = 1,000,000, float32, ``level`` warm costs at most 8 times ``np.min``.
+[0, 1] as a kernel row has. The promise: n = 1,000,000, float32, ``level`` warm costs at most 8 times
+``np.min``.
 """
 
 from __future__ import annotations
@@ -29,9 +30,7 @@ def median_microseconds(call: Callable[[], object], repeats: int) -> float:
     return 1e6 * float(np.median(times))
 
 
-def calls(
-    before: np.ndarray, after: np.ndarray, labels: np.ndarray
-) -> Iterator[tuple[str, Callable[[], object]]]:
+def calls(before: np.ndarray, after: np.ndarray, labels: np.ndarray) -> Iterator[tuple[str, Callable[[], object]]]:
     """Every level, cold and warm, on the responses after the step."""
     volume, cost = 0.05 * after.size, 10.0 / after.size
     shifted_before, shifted = before + np.float32(1), after + np.float32(1)  # a C-level wants a positive sum

@@ -7,6 +7,7 @@ slackwater does not pay for importing numba.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -16,6 +17,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Lets LLVM reorder sums, which is what vectorises a reduction. NaN and infinity keep their meaning ("nnan" and
 # "ninf" are absent), so a comparison with NaN is still false and the loops may count on it.
 REORDER = frozenset({"reassoc", "contract", "arcp", "nsz"})
+
+
+def _drop_stale_caches() -> None:
+    """Delete compiled code that is older than any loop's source.
+
+    numba compiles a loop anew when its own file changes, but not when a loop of another file that it calls does.
+    """
+    package = Path(__file__).parent
+    newest = max(source.stat().st_mtime for source in [*package.rglob("*_loops.py"), Path(__file__)])
+    for index in package.rglob("*_loops.*.nbi"):
+        if index.stat().st_mtime < newest:
+            index.unlink(missing_ok=True)
+
+
+try:
+    _drop_stale_caches()
+except OSError:  # an installation that cannot be written to: its files do not change either
+    pass
 
 
 def compiled(function: F) -> F:

@@ -124,16 +124,12 @@ class _Side:
 
     @property
     def done(self):
-        return (
-            self.lower > self.upper
-        )  # printed: until lower = upper, which leaves one point untested (as in Alg. 2)
+        return self.lower > self.upper  # printed: until lower = upper, which leaves one point untested (as in Alg. 2)
 
     def refresh(self):
         if not self.done:
             self.middle = _partition(self.points, self.lower, self.upper)
-            part = self.points[
-                self.lower : self.middle + 1
-            ]  # printed: C, for C± (lines 5-6); without the pivot
+            part = self.points[self.lower : self.middle + 1]  # printed: C, for C± (lines 5-6); without the pivot
             self.middle_max = max(self.lower_max, *part)
             self.middle_sum = self.lower_sum + sum(part)
 

@@ -18,9 +18,7 @@ volumes = st.one_of(st.just(0.0), st.floats(1e-6, 1e4))
 @st.composite
 def problems(draw):
     responses = np.array(draw(st.lists(heights, min_size=2, max_size=40)))
-    labels = np.array(
-        draw(st.lists(st.sampled_from([-1, 1]), min_size=responses.size, max_size=responses.size))
-    )
+    labels = np.array(draw(st.lists(st.sampled_from([-1, 1]), min_size=responses.size, max_size=responses.size)))
     labels[0], labels[-1] = 1, -1
     weights = draw(st.lists(st.integers(0, 3), min_size=responses.size, max_size=responses.size))
     weights = np.array(weights, dtype=float)
@@ -41,9 +39,7 @@ def water(heights, gamma, weights):
 def test_water_below_the_level_equals_the_volume(problem):
     responses, labels, weights, volume = problem
     tolerance = TIGHT * weights.sum() * (np.abs(responses).max() + volume)
-    assert water(responses, level(responses, volume, weights), weights) == pytest.approx(
-        volume, abs=tolerance
-    )
+    assert water(responses, level(responses, volume, weights), weights) == pytest.approx(volume, abs=tolerance)
     gamma, bias = level_and_bias(responses, labels, volume, weights)
     assert water(responses + labels * bias, gamma, weights) == pytest.approx(volume, abs=tolerance)
 
@@ -53,9 +49,7 @@ def test_water_below_the_level_equals_the_volume(problem):
 def test_shifting_the_responses_shifts_the_level(problem, shift):
     responses, labels, weights, volume = problem
     moved = responses + shift
-    assert level(moved, volume, weights) == near(
-        level(responses, volume, weights) + shift, moved, volume + 100
-    )
+    assert level(moved, volume, weights) == near(level(responses, volume, weights) + shift, moved, volume + 100)
     gamma, _ = level_and_bias(responses, labels, volume)
     assert level_and_bias(moved, labels, volume)[0] == near(gamma + shift, moved, volume + 100)
     tilted = responses + labels * shift  # only the bias moves
@@ -79,9 +73,7 @@ def test_scaling_by_a_power_of_two_scales_the_level_exactly(problem, exponent):
 def test_the_order_of_the_responses_does_not_matter(problem, random):
     responses, labels, weights, volume = problem
     order = random.sample(range(responses.size), responses.size)
-    assert level(responses[order], volume, weights[order]) == near(
-        level(responses, volume, weights), responses, volume
-    )
+    assert level(responses[order], volume, weights[order]) == near(level(responses, volume, weights), responses, volume)
     shuffled = level_and_bias(responses[order], labels[order], volume, weights[order])
     assert shuffled == near(level_and_bias(responses, labels, volume, weights), responses, volume)
 

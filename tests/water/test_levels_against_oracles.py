@@ -90,9 +90,7 @@ def check_level(seed):
     assert gamma == pytest.approx(
         lp_level(case.responses, case.volume, case.weights), abs=LP_TOLERANCE * max(1.0, case.scale)
     )
-    assert gamma == pytest.approx(
-        twin.level(case.responses, case.volume, case.weights), abs=EXACT * case.scale
-    )
+    assert gamma == pytest.approx(twin.level(case.responses, case.volume, case.weights), abs=EXACT * case.scale)
 
 
 def check_level_and_bias(seed):
@@ -105,9 +103,7 @@ def check_level_and_bias(seed):
     assert at_that_bias == pytest.approx(gamma, abs=EXACT * case.scale)
     twin_gamma, interval = twin.level_and_bias_interval(*arguments)
     assert gamma == pytest.approx(twin_gamma, abs=EXACT * case.scale)
-    if (
-        case.weights is None
-    ):  # else equal partial sums of weights may differ by rounding, and the interval with them
+    if case.weights is None:  # else equal partial sums of weights may differ by rounding, and the interval with them
         assert bias == pytest.approx(np.mean(interval), abs=EXACT * case.scale)
 
 
@@ -124,10 +120,7 @@ def check_c_level(seed):
     upper = 2 / gamma + 1.0
     found = minimize_scalar(lambda a: hinge_objective(case, a, 0.0), bounds=(0, upper), method="bounded")
     assert ours <= found.fun * (1 + 1e-12) + 1e-12
-    slope = [
-        hinge_objective(case, max(a, 0.0), 0.0) - ours
-        for a in (1 / gamma * (1 - 1e-4), 1 / gamma * (1 + 1e-4))
-    ]
+    slope = [hinge_objective(case, max(a, 0.0), 0.0) - ours for a in (1 / gamma * (1 - 1e-4), 1 / gamma * (1 + 1e-4))]
     assert min(slope) >= -1e-12 * ours
     expected = twin.c_level(case.responses, case.C, case.weights)
     assert 1 / gamma == pytest.approx(1 / expected, rel=1e-9, abs=1e-12)
@@ -205,9 +198,7 @@ def test_agrees_with_the_linear_program_at_any_scale(scale, seed):
     assert gamma / scale == pytest.approx(
         lp_level(case.responses, case.volume, case.weights), abs=LP_TOLERANCE * max(1.0, case.scale)
     )
-    gamma, _ = level_and_bias(
-        case.responses.astype(float) * scale, case.labels, case.volume * scale, case.weights
-    )
+    gamma, _ = level_and_bias(case.responses.astype(float) * scale, case.labels, case.volume * scale, case.weights)
     expected = lp_level(case.responses, case.volume, case.weights, case.labels)
     assert gamma / scale == pytest.approx(expected, abs=LP_TOLERANCE * max(1.0, case.scale))
 
@@ -265,9 +256,7 @@ def test_level_and_bias_of_many_responses_do_not_depend_on_the_guess(seed, size)
             assert found == pytest.approx((gamma, np.mean(interval)), abs=tolerance)
     gamma, interval = twin.c_level_and_bias_interval(responses, labels, 0.1, weights)
     for guess in guesses(rng, 0.0 if math.isinf(gamma) else gamma, responses):
-        found = c_level_and_bias(
-            responses, labels, 0.1, weights, guess=None if guess is None else (guess, 0.0)
-        )
+        found = c_level_and_bias(responses, labels, 0.1, weights, guess=None if guess is None else (guess, 0.0))
         assert 1 / found[0] == pytest.approx(1 / gamma, rel=1e-9)
         if math.isfinite(gamma):
             assert found[1] == pytest.approx(np.mean(interval), abs=1e-9 * (gamma + np.abs(responses).max()))

@@ -30,7 +30,7 @@ class Result(NamedTuple):
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("demo"),
-    steps: Annotated[int, typer.Option(help="Steps of the Stochastic Batch Perceptron.", min=1)] = 4000,
+    steps: Annotated[int, typer.Option(help="Steps of the Stochastic Batch Perceptron.", min=1)] = 12_000,
 ) -> None:
     """Train on scikit-learn's handwritten digits, compare with sklearn.svm.SVC, draw what happened."""
     from sklearn.svm import SVC
@@ -40,20 +40,21 @@ def demo(
         f"Handwritten digits that ship with scikit-learn, shifted copies added: "
         f"{len(X_train):,} training rows × {X_train.shape[1]}, {len(X_test):,} test rows; is it an 8?"
     )
-    console.print("Compiling (once; kept on disk) …")
-    _warm_up(X_train, y_train)
+    with console.status("Compiling (once; kept on disk) …"):
+        _warm_up(X_train, y_train)
     sbp = SBPClassifier(nu=1e-3, gamma=0.5, tol=0.01, max_iter=steps, random_state=0, verbose=1)
     svc = SVC(C=10.0, gamma=0.5)
-    results = [
-        _measure("slackwater.SBPClassifier", sbp, X_train, y_train, X_test, y_test),
-        _measure("sklearn.svm.SVC", svc, X_train, y_train, X_test, y_test),
-    ]
+    results = [_measure("slackwater.SBPClassifier", sbp, X_train, y_train, X_test, y_test)]
+    with console.status("sklearn.svm.SVC trains …"):
+        results.append(_measure("sklearn.svm.SVC", svc, X_train, y_train, X_test, y_test))
     console.print(_table(results))
     console.print(
         f"Certificate: the margin {sbp.margin_:.4f} is within {sbp.gap_:.1%} of the best possible one "
         f"(stopped by {sbp.stop_reason_} after {sbp.n_iter_:,} steps, {sbp.n_kernel_evals_:.2g} kernel evaluations)."
     )
-    figure = _draw(sbp, results, _errors_on_the_way(X_train, y_train, X_test, y_test, steps), out)
+    with console.status("Training once more, looking at the test error on the way …"):
+        errors = _errors_on_the_way(X_train, y_train, X_test, y_test, steps)
+    figure = _draw(sbp, results, errors, out)
     console.print(f"Figure: [bold]{figure.resolve()}[/bold]")
 
 

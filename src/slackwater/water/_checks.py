@@ -31,9 +31,7 @@ def checked_weights(weights: ArrayLike | None, size: int) -> Floats | None:
             f"weights must be >= 0, got {lowest!r}. Remove the example or give it weight 0 to leave it out."
         )
     if not array.any():
-        raise ValueError(
-            "weights must hold a positive value, got zeros only. With weight 0 an example is left out."
-        )
+        raise ValueError("weights must hold a positive value, got zeros only. With weight 0 an example is left out.")
     return array
 
 
@@ -63,9 +61,7 @@ def checked_labels(labels: ArrayLike, weights: Floats | None, size: int) -> NDAr
 def checked_volume(volume: float) -> float:
     """The volume of water, finite and >= 0."""
     if not (math.isfinite(volume) and volume >= 0):
-        raise ValueError(
-            f"volume must be finite and >= 0, got {volume!r}. It is the total slack n nu; 0: hard margin."
-        )
+        raise ValueError(f"volume must be finite and >= 0, got {volume!r}. It is the total slack n nu; 0: hard margin.")
     return float(volume)
 
 
@@ -80,8 +76,7 @@ def checked_level(gamma: float) -> float:
     """A level that came out finite."""
     if not math.isfinite(gamma):
         raise ValueError(
-            f"responses must have sums that float64 can hold, got a level of {gamma!r}. "
-            "Rescale responses and volume."
+            f"responses must have sums that float64 can hold, got a level of {gamma!r}. Rescale responses and volume."
         )
     return gamma
 
@@ -96,9 +91,7 @@ def _as_floats(name: str, values: ArrayLike) -> Floats:
 
     array = np.asarray(values)
     if array.ndim != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, got shape {array.shape}. Flatten or index it first."
-        )
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}. Flatten or index it first.")
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be real numbers, got dtype {array.dtype}. Convert to float64 first.")
     if array.dtype not in (np.float32, np.float64):
@@ -107,8 +100,7 @@ def _as_floats(name: str, values: ArrayLike) -> Floats:
     if not _scan_loops.all_finite(array):
         odd = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(
-            f"{name} must be finite, got {array[odd]} at index {odd}. "
-            "Look for overflow or missing data upstream."
+            f"{name} must be finite, got {array[odd]} at index {odd}. Look for overflow or missing data upstream."
         )
     return array
 

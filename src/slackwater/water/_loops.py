@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 
 from slackwater._jit import compiled
-from slackwater.water._scan_loops import Basin, flat_basin, gather, gather_second, share_of
+from slackwater.water._scan_loops import Basin, flat_basin, gather, gather_second, member, share_of
 from slackwater.water._walk_loops import Filling, Rule, fill, sorted_basin
 
 SORTED_AT_ONCE = 256  # so few points are sorted rather than sampled
 SAMPLE = 2048
-SPACING_SAMPLE = 1024
-WINDOW_POINTS = 600.0  # wanted in the window about a guess
-NEAREST = 8  # points of the sample that tell how dense the class is there
+SPACING_SAMPLE = 4096
+WINDOW_ROOTS = 0.6  # the window about a guess should hold so many times √n points
+NEAREST = 16  # points of the sample that tell how dense the class is there
 GROWTH = 8.0
 
 
@@ -49,9 +49,7 @@ def _thin(values: Any, labels: Any, sign: int, weights: Any, basin: Basin) -> Ba
         if share > 0.0:
             points[kept], shares[kept] = values[i], share * scale
             kept += 1
-    return sorted_basin(
-        Basin(points[:kept], shares[:kept], basin.weight, basin.total, basin.floor, basin.ceiling)
-    )
+    return sorted_basin(Basin(points[:kept], shares[:kept], basin.weight, basin.total, basin.floor, basin.ceiling))
 
 
 @compiled
@@ -119,19 +117,18 @@ def _everything(responses: Any, labels: Any, weights: Any, rule: Rule) -> Fillin
 
 @compiled
 def _spacing(responses: Any, labels: Any, sign: int, weights: Any, guess: float) -> float:
-    """Half the width of a window about ``guess`` that should hold about WINDOW_POINTS points of the class."""
-    size = min(responses.size, SPACING_SAMPLE)
-    nearest = np.full(NEAREST, np.inf)
+    """Half the width of a window about ``guess`` that should hold about WINDOW_ROOTS √n points of the class."""
+    size = min(responses.size, max(responses.size // 64, 256), SPACING_SAMPLE)
+    distances, kept = np.empty(size), 0
     for k in range(size):
         i = k * responses.size // size
-        if share_of(labels, sign, weights, i) > 0.0:
-            distance = abs(np.float64(responses[i]) - guess)
-            if distance < nearest[-1]:
-                nearest[-1] = distance
-                nearest.sort()
-    farthest = nearest[-1] if nearest[-1] < np.inf else abs(guess)
+        distances[kept] = abs(np.float64(responses[i]) - guess)
+        kept += member(labels, sign, weights, i)
+    farthest = abs(guess)
+    if kept > NEAREST:
+        farthest = np.partition(distances[:kept], NEAREST)[NEAREST]
     expected = NEAREST * responses.size / size  # points no farther than that
-    half = farthest * min(1.0, WINDOW_POINTS / expected) + 4.0 * np.spacing(abs(guess))
+    half = farthest * min(1.0, WINDOW_ROOTS * math.sqrt(responses.size) / expected) + 4.0 * np.spacing(abs(guess))
     return float(half)
 
 

@@ -103,7 +103,7 @@ def share_of(labels: Any, sign: int, weights: Any, i: int) -> float:
 
 
 @compiled
-def _member(labels: Any, sign: int, weights: Any, i: int) -> bool:
+def member(labels: Any, sign: int, weights: Any, i: int) -> bool:
     """Whether point i belongs to the class ``sign`` and has weight."""
     mine = True
     if labels is not None:
@@ -139,15 +139,17 @@ def _collect(
     for start in starts:
         for i in range(start, min(start + CHUNK, values.size)):
             out[kept] = i
-            kept += (values[i] >= floor) & (values[i] < ceiling) & _member(labels, sign, weights, i)
+            kept += (values[i] >= floor) & (values[i] < ceiling) & member(labels, sign, weights, i)
     return kept
 
 
 @compiled
 def gather(values: Any, labels: Any, sign: int, weights: Any, floor: float, ceiling: float) -> Basin:
     """One pass over the class: O(n), and a second look at those chunks that have points in the window."""
-    if math.isnan(floor):  # never so; it hides from LLVM that sign is a constant, for the comparison of
-        sign = 0  # labels with a constant is done in their own narrow type, and the pass takes over twice as long
+    # Never so, but it hides from LLVM that sign is a constant: the comparison of labels with a constant is done
+    # in their own narrow type, and the whole pass then takes over twice as long.
+    if math.isnan(floor):
+        sign = 0
     touched = np.empty(values.size // CHUNK + 2, dtype=np.int64)
     weight, total, inside, chunks = _scan(values, labels, sign, weights, floor, ceiling, touched)
     indices = np.empty(inside + 1, dtype=np.int64)

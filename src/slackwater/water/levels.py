@@ -129,9 +129,7 @@ def level_and_bias(
     return checked_level(0.5 * x_pos + 0.5 * x_neg), 0.5 * x_neg - 0.5 * x_pos
 
 
-def c_level(
-    responses: ArrayLike, C: float, weights: ArrayLike | None = None, *, guess: float | None = None
-) -> float:
+def c_level(responses: ArrayLike, C: float, weights: ArrayLike | None = None, *, guess: float | None = None) -> float:
     r"""The level that C gives: the inverse of the best scale of a direction of norm 1.
 
     .. math:: \frac1\gamma = \arg\min_{a \ge 0} \tfrac12 a^2 + C \sum_i w_i \max(0, 1 - a c_i),
@@ -283,9 +281,7 @@ def volume_below(responses: ArrayLike, trial: float, weights: ArrayLike | None =
     values = checked_responses(responses)
     shares = checked_weights(weights, values.size)
     if math.isnan(trial):
-        raise ValueError(
-            f"trial must be a number, got {trial!r}. Start from the lowest or the mean response."
-        )
+        raise ValueError(f"trial must be a number, got {trial!r}. Start from the lowest or the mean response.")
     return _scan_loops.below(values, shares, float(trial))
 
 

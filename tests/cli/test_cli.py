@@ -1,0 +1,32 @@
+"""The command as a user types it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from typer.testing import CliRunner
+
+from slackwater.cli.main import app
+
+
+def test_the_demo_compares_and_draws(tmp_path):
+    result = CliRunner().invoke(app, ["demo", "--steps", "300", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "slackwater.SBPClassifier" in result.output
+    assert "sklearn.svm.SVC" in result.output
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_info_names_versions_and_data():
+    result = CliRunner().invoke(app, ["info"])
+    assert result.exit_code == 0
+    assert "scikit-learn" in result.output
+    assert "data sets found" in result.output
+
+
+def test_a_missing_library_is_named_with_the_command_that_installs_it():
+    code = "import sys; sys.modules['typer'] = None; from slackwater.cli import main; main()"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode != 0
+    assert "pip install 'slackwater[demo]'" in run.stderr
