@@ -6,6 +6,7 @@ slackwater does not pay for importing numba.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,10 +32,8 @@ def _drop_stale_caches() -> None:
             index.unlink(missing_ok=True)
 
 
-try:
+with contextlib.suppress(OSError):  # an installation that cannot be written to: its files do not change either
     _drop_stale_caches()
-except OSError:  # an installation that cannot be written to: its files do not change either
-    pass
 
 
 def compiled(function: F) -> F:
@@ -49,6 +48,8 @@ def compiled_reordering(function: F) -> F:
 
 def _build(function: F, **options: Any) -> F:
     options.update(nogil=True, error_model="numpy")
+    if function.__name__.startswith("_"):  # by convention called from compiled code only: quicker to compile
+        options.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
     try:
         dispatcher: F = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no writable place for the disk cache: compile anew in each process

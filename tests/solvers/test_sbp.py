@@ -164,14 +164,19 @@ def test_the_bounds_close_in_on_the_optimum(basins):
     assert found.gap == pytest.approx(1 - found.margin / found.upper)
 
 
-@pytest.mark.parametrize("basins", BASINS)
-def test_suboptimality_falls_as_lemma_3_promises(basins):
-    """f* - f(mean iterate) = O(1/sqrt(T)): the slope of its logarithm over ten seeds is -1/2 or steeper."""
-    problem = precomputed_problem(n=30)
-    gram = problem.rows.rows(np.arange(problem.n))
-    optimum = slack_constrained_optimum(gram, problem.labels, 0.05 * problem.n, bias=basins.count == 2).upper
-    solver = StochasticBatchPerceptron(0.05, basins)
-    lengths = [64, 256, 1024, 4096]
+@pytest.mark.parametrize(
+    ("n", "nu", "basins"), [(60, 0.01, OneBasin()), (30, 0.05, OneBasin()), (30, 0.05, TwoBasins())]
+)
+def test_suboptimality_falls_as_lemma_3_promises(n, nu, basins):
+    """The expected shortfall f* - f(mean iterate) is at most 3/√T, and falls about as 1/√T, over ten seeds.
+
+    3/√T is (D²/(2 η_T) + Σ η_t G²/2)/T, the regret of projected gradient steps η_t = 1/√t, diameter D = 2, G = 1.
+    """
+    problem = precomputed_problem(n=n)
+    gram = problem.rows.rows(np.arange(n))
+    optimum = slack_constrained_optimum(gram, problem.labels, nu * n, bias=basins.count == 2).upper
+    solver = StochasticBatchPerceptron(nu, basins)
+    lengths = np.array([64, 256, 1024, 4096])
     shortfall = np.zeros((10, len(lengths)))
     for seed in range(10):
         state, done = None, 0
@@ -180,9 +185,8 @@ def test_suboptimality_falls_as_lemma_3_promises(basins):
             done = length
             shortfall[seed, k] = optimum - solver.assess(problem, state).margin
     mean = shortfall.mean(axis=0)
-    slope = np.polyfit(np.log(lengths), np.log(mean), 1)[0]
-    assert slope <= -0.45
-    assert (mean <= 1.5 / np.sqrt(lengths)).all()
+    assert (mean <= 3.0 / np.sqrt(lengths)).all()
+    assert np.polyfit(np.log(lengths), np.log(mean), 1)[0] <= -0.4
 
 
 def test_a_fresh_copy_of_a_state_continues_identically():

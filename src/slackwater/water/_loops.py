@@ -24,7 +24,7 @@ import numpy as np
 
 from slackwater._jit import compiled
 from slackwater.water._scan_loops import Basin, flat_basin, gather, gather_second, member, share_of
-from slackwater.water._walk_loops import Filling, Rule, fill, sorted_basin
+from slackwater.water._walk_loops import Filling, Rule, fill, sort_basin
 
 SORTED_AT_ONCE = 256  # so few points are sorted rather than sampled
 SAMPLE = 2048
@@ -49,7 +49,9 @@ def _thin(values: Any, labels: Any, sign: int, weights: Any, basin: Basin) -> Ba
         if share > 0.0:
             points[kept], shares[kept] = values[i], share * scale
             kept += 1
-    return sorted_basin(Basin(points[:kept], shares[:kept], basin.weight, basin.total, basin.floor, basin.ceiling))
+    sample = Basin(points[:kept], shares[:kept], basin.weight, basin.total, basin.floor, basin.ceiling)
+    sort_basin(sample)
+    return sample
 
 
 @compiled
@@ -86,7 +88,9 @@ def _settle(pos: Basin, neg: Basin, rule: Rule) -> Filling:
         before, size = size, pos.points.size + neg.points.size
         if 2 * size > before:
             break
-    return fill(sorted_basin(pos), sorted_basin(neg), rule)
+    sort_basin(pos)
+    sort_basin(neg)
+    return fill(pos, neg, rule)
 
 
 @compiled
@@ -112,21 +116,26 @@ def _everything(responses: Any, labels: Any, weights: Any, rule: Rule) -> Fillin
     """The last resort, and the first for few points: sort the lot, O(n log n)."""
     pos = gather(responses, labels, 1, weights, -np.inf, np.inf)
     neg = gather_second(responses, labels, weights, -np.inf, np.inf)
-    return fill(sorted_basin(pos), sorted_basin(neg), rule)
+    sort_basin(pos)
+    sort_basin(neg)
+    return fill(pos, neg, rule)
 
 
 @compiled
 def _spacing(responses: Any, labels: Any, sign: int, weights: Any, guess: float) -> float:
     """Half the width of a window about ``guess`` that should hold about WINDOW_ROOTS √n points of the class."""
     size = min(responses.size, max(responses.size // 64, 256), SPACING_SAMPLE)
-    distances, kept = np.empty(size), 0
+    nearest = np.full(NEAREST, np.inf)  # distances, sorted
     for k in range(size):
         i = k * responses.size // size
-        distances[kept] = abs(np.float64(responses[i]) - guess)
-        kept += member(labels, sign, weights, i)
-    farthest = abs(guess)
-    if kept > NEAREST:
-        farthest = np.partition(distances[:kept], NEAREST)[NEAREST]
+        distance = abs(np.float64(responses[i]) - guess)
+        if distance < nearest[-1] and member(labels, sign, weights, i):
+            j = NEAREST - 1
+            while j > 0 and nearest[j - 1] > distance:
+                nearest[j] = nearest[j - 1]
+                j -= 1
+            nearest[j] = distance
+    farthest = nearest[-1] if nearest[-1] < np.inf else abs(guess)
     expected = NEAREST * responses.size / size  # points no farther than that
     half = farthest * min(1.0, WINDOW_ROOTS * math.sqrt(responses.size) / expected) + 4.0 * np.spacing(abs(guess))
     return float(half)
