@@ -11,6 +11,19 @@ _CHUNK = 2048  # doubles: a chunk of the responses stays in the first-level cach
 
 
 @compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
+def _add(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.floating], amount: float) -> None:
+    for i in range(responses.size):
+        responses[i] += amount * np.float64(labels[i]) * np.float64(row[i])
+
+
+@compiled_reordering
+def _shrink_and_count(responses: NDArray[np.float64], total: NDArray[np.float64], shrink: float) -> None:
+    for i in range(responses.size):
+        responses[i] *= shrink
+        total[i] += responses[i]
+
+
+@compiled
 def add_rows(
     responses: NDArray[np.float64],
     total: NDArray[np.float64],
@@ -19,17 +32,13 @@ def add_rows(
     amounts: NDArray[np.float64],
     shrink: float,
 ) -> None:
-    """c <- shrink·(c + y ∘ Σ_k amounts_k rows_k), then total += c (Alg. 1, lines 9-13), in one pass."""
-    n = len(responses)
-    for start in range(0, n, _CHUNK):
-        stop = min(start + _CHUNK, n)
-        for k in range(len(amounts)):
-            amount = amounts[k]
-            for i in range(start, stop):
-                responses[i] += amount * labels[i] * rows[k, i]
-        for i in range(start, stop):
-            responses[i] *= shrink
-            total[i] += responses[i]
+    """c <- shrink·(c + y ∘ Σ_k amounts_k rows_k), then total += c (Alg. 1, lines 9-13), chunk by chunk."""
+    for start in range(0, responses.size, _CHUNK):
+        stop = min(start + _CHUNK, responses.size)
+        part = responses[start:stop]
+        for k in range(amounts.size):
+            _add(part, labels[start:stop], rows[k, start:stop], amounts[k])
+        _shrink_and_count(part, total[start:stop], shrink)
 
 
 @compiled

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from slackwater._jit import compiled
-from slackwater.water._scan_loops import Basin, flat_basin, gather, gather_second, member, share_of
-from slackwater.water._walk_loops import Filling, Rule, fill, sort_basin
+from slackwater.water._scan_loops import Basin, below, flat_basin, gather, gather_second, member, share_of
+from slackwater.water._walk_loops import Filling, Rule, candidate, fill, sort_basin
 
 SORTED_AT_ONCE = 256  # so few points are sorted rather than sampled
 SAMPLE = 2048
@@ -32,6 +32,10 @@ SPACING_SAMPLE = 4096
 WINDOW_ROOTS = 0.6  # the window about a guess should hold so many times √n points
 NEAREST = 16  # points of the sample that tell how dense the class is there
 GROWTH = 8.0
+NEWTON_PASSES = 8
+# Newton needs three to four passes, a window that is hit one and a half: better where passes leave the cache, and the
+# level is said to have moved little. A known spread means that it moves as in training, where a window holds too much.
+NEWTON_BELOW = 2**18
 
 
 @compiled
@@ -165,13 +169,30 @@ def _guessed(
 
 
 @compiled
+def _newton(responses: Any, weights: Any, rule: Rule, guess: float) -> Filling:
+    """Newton's method for one basin: the rule's level for the points below the last level, until they stay the same.
+
+    A pass is a sum that vectorises; from the right of the answer the volume rule goes down to it monotonically.
+    """
+    x, wet = guess, -1.0
+    for _ in range(NEWTON_PASSES):
+        weight, total = below(responses, weights, x)
+        if weight == wet:
+            return Filling(x, x, 0.0, 0, 0, True)
+        x, wet = candidate(rule, weight, total), weight
+    return Filling(np.nan, np.nan, np.nan, 0, 0, False)
+
+
+@compiled
 def search(
     responses: Any, labels: Any, weights: Any, rule: Rule, guess_pos: float, guess_neg: float, spread: float
 ) -> Filling:
     """The levels at which ``rule`` holds: warm if the guesses are finite, else cold."""
     found = Filling(np.nan, np.nan, np.nan, 0, 0, False)
     warm = math.isfinite(guess_pos) and math.isfinite(guess_neg)
-    if warm and (responses.size > SORTED_AT_ONCE or not math.isnan(spread)):
+    if warm and labels is None and (responses.size < NEWTON_BELOW or not math.isnan(spread)):
+        found = _newton(responses, weights, rule, guess_pos)
+    if warm and not found.proven and (responses.size > SORTED_AT_ONCE or not math.isnan(spread)):
         found = _guessed(responses, labels, weights, rule, guess_pos, guess_neg, spread)
     if not found.proven and responses.size > SORTED_AT_ONCE:
         found = _sampled(responses, labels, weights, rule, 2.5)

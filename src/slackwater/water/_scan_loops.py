@@ -10,6 +10,7 @@ import numpy as np
 from slackwater._jit import compiled, compiled_reordering
 
 CHUNK = 128  # points summed between two looks at whether any fell into the window
+LONG_CHUNK = 4096  # where there is nothing to look at: for the sum of sums to lose few digits
 
 
 class Basin(NamedTuple):
@@ -160,15 +161,28 @@ def gather(values: Any, labels: Any, sign: int, weights: Any, floor: float, ceil
     return Basin(points, shares, weight, total, floor, ceiling)
 
 
+@compiled_reordering
+def _wet_sums(values: Any, trial: float) -> tuple[Any, float]:
+    wet, total = np.int32(0), 0.0
+    for i in range(values.size):
+        below = values[i] < trial
+        wet += np.int32(below)
+        total += np.float64(values[i]) if below else 0.0
+    return np.float64(wet), total
+
+
 @compiled
 def below(values: Any, weights: Any, trial: float) -> tuple[float, float]:
     """Weight and weighted sum of the points strictly below ``trial``."""
     weight, total = 0.0, 0.0
-    for start in range(0, values.size, CHUNK):
-        stop = min(start + CHUNK, values.size)
-        wet, part, _ = _chunk_sums(values, None, 1, weights, start, stop, trial, trial)
+    for start in range(0, values.size, LONG_CHUNK):
+        part = values[start : min(start + LONG_CHUNK, values.size)]
+        if weights is None:
+            wet, summed = _wet_sums(part, trial)
+        else:
+            wet, summed, _ = _weighted_sums(part, weights[start : start + part.size], trial, trial)
         weight += wet
-        total += part
+        total += summed
     return weight, total
 
 

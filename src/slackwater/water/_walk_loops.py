@@ -31,7 +31,7 @@ class Filling(NamedTuple):
 
 
 @compiled
-def _candidate(rule: Rule, kappa: float, total: float) -> float:
+def candidate(rule: Rule, kappa: float, total: float) -> float:
     denominator = rule.c * kappa + rule.d * total
     if denominator > 0.0:
         return (rule.a + rule.b * total) / denominator
@@ -87,7 +87,7 @@ def fill(pos: Basin, neg: Basin, rule: Rule) -> Filling:
         spent_pos, spent_neg = i == pos.points.size, j == neg.points.size
         pos_sum = pos_total + _partial(pos, i, pos_weight, kappa)
         neg_sum = neg_total + _partial(neg, j, neg_weight, kappa)
-        level = _candidate(rule, kappa, pos_sum + neg_sum)
+        level = candidate(rule, kappa, pos_sum + neg_sum)
         reached = level <= _next(pos, i) + _next(neg, j)
         if reached or spent_pos or spent_neg:
             break
