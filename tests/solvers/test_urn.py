@@ -14,11 +14,11 @@ def basin_of(weights):
     return Basin(np.arange(len(weights)), np.cumsum(weights))
 
 
-@pytest.mark.parametrize("method", ["draw", "draw_directly"])
+@pytest.mark.parametrize("method", ["draw", "search"])
 @pytest.mark.parametrize("weights", [np.ones(12), np.array([5.0, 1, 2, 0.5, 1, 1, 3, 1, 1, 2, 1, 4])])
 def test_draws_follow_the_weights_among_those_not_above_the_level(method, weights):
     responses = np.linspace(0.0, 1.0, 12)
-    urn = Urn(np.random.default_rng(1))
+    urn = Urn.filled_by(np.random.default_rng(1))
     basin = basin_of(weights)
     drawn = [getattr(urn, method)(basin, responses, responses[6]) for _ in range(20_000)]
     counts = np.bincount(drawn, minlength=12)
@@ -30,7 +30,7 @@ def test_draws_follow_the_weights_among_those_not_above_the_level(method, weight
 def test_a_rare_wet_example_is_found_directly_and_still_uniformly():
     responses = np.ones(100_000)
     responses[[7, 70_000]] = 0.0
-    urn = Urn(np.random.default_rng(2))
+    urn = Urn.filled_by(np.random.default_rng(2))
     basin = basin_of(np.ones(100_000))
     counts = np.bincount([urn.draw(basin, responses, 0.5) for _ in range(400)], minlength=100_000)
     assert counts.sum() == counts[7] + counts[70_000]
@@ -39,7 +39,7 @@ def test_a_rare_wet_example_is_found_directly_and_still_uniformly():
 
 def test_a_level_a_rounding_error_too_low_still_draws_the_lowest_example():
     responses = np.array([3.0, 1.0, 2.0])
-    urn = Urn(np.random.default_rng(0))
+    urn = Urn.filled_by(np.random.default_rng(0))
     assert urn.draw(basin_of(np.ones(3)), responses, np.nextafter(1.0, 0.0)) == 1
 
 
@@ -47,7 +47,7 @@ def test_repetition_and_weight_receive_the_same_draws():
     responses = np.array([0.0, 1.0, 0.2, 0.4])
     weights = np.array([2.0, 1.0, 3.0, 1.0])
     copies = np.repeat(np.arange(4), weights.astype(int))
-    weighted, repeated = Urn(np.random.default_rng(5)), Urn(np.random.default_rng(5))
+    weighted, repeated = Urn.filled_by(np.random.default_rng(5)), Urn.filled_by(np.random.default_rng(5))
     for _ in range(300):
         one = weighted.draw(basin_of(weights), responses, 0.5)
         other = repeated.draw(basin_of(np.ones(7)), responses[copies], 0.5)
@@ -57,7 +57,7 @@ def test_repetition_and_weight_receive_the_same_draws():
 def test_foreseeing_draws_nothing():
     responses = np.linspace(0.0, 1.0, 50)
     basin = basin_of(np.ones(50))
-    watched, plain = Urn(np.random.default_rng(3)), Urn(np.random.default_rng(3))
+    watched, plain = Urn.filled_by(np.random.default_rng(3)), Urn.filled_by(np.random.default_rng(3))
     for _ in range(50):
-        watched.foresee(responses, 0.3, 8)
+        watched.foresee(basin, responses, 0.3, 8)
         assert watched.draw(basin, responses, 0.3) == plain.draw(basin, responses, 0.3)

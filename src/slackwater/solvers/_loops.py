@@ -42,12 +42,14 @@ def add_rows(
 
 
 @compiled
-def first_at_or_below(candidates: NDArray[np.intp], start: int, responses: NDArray[np.float64], level: float) -> int:
-    """Position of the first candidate, from ``start`` on, that is not above the level; their number if none."""
-    for position in range(start, len(candidates)):
+def first_at_or_below(
+    candidates: NDArray[np.intp], start: int, stop: int, responses: NDArray[np.float64], level: float
+) -> int:
+    """Position of the first candidate from ``start`` on that is not above the level; ``stop`` if none is."""
+    for position in range(start, stop):
         if responses[candidates[position]] <= level:
             return position
-    return len(candidates)
+    return stop
 
 
 @compiled

@@ -128,7 +128,7 @@ class StochasticBatchPerceptron:
             squared_norm=0.0,
             levels=unknown,
             spread=0.0,
-            urns=[Urn(generator) for generator in rng.spawn(self.basins.count)],
+            urns=[Urn.filled_by(generator) for generator in rng.spawn(self.basins.count)],
             origin=nothing,
             marker=nothing,
         )
@@ -146,7 +146,8 @@ class StochasticBatchPerceptron:
         """Rows the coming steps will probably ask for, soonest first."""
         share = max(1, most // len(state.urns))
         foreseen = [
-            urn.foresee(state.responses, level, share) for urn, level in zip(state.urns, state.levels, strict=True)
+            urn.foresee(basin, state.responses, level, share)
+            for urn, basin, level in zip(state.urns, self.basins.of(problem), state.levels, strict=True)
         ]
         shortest = min(len(each) for each in foreseen)
         interleaved = np.stack([each[:shortest] for each in foreseen], axis=1).ravel()
@@ -211,7 +212,7 @@ class StochasticBatchPerceptron:
 
     def _draw_from(self, urn: Urn) -> Callable[..., int]:
         # Without slack only the lowest examples are at the level (erratum to line 6: <=, not <).
-        return urn.draw_directly if self.nu == 0.0 else urn.draw
+        return urn.search if self.nu == 0.0 else urn.draw
 
     def _find_levels(self, problem: Problem, state: SBPState) -> None:
         levels = self.basins.levels(problem, state.responses, self._volume(problem), state.levels, state.spread)
