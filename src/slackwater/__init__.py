@@ -1,6 +1,7 @@
 """Kernel support vector machines by the Stochastic Batch Perceptron (arXiv:1204.0566)."""
 
 from slackwater.estimators.sbp import SBPClassifier
+from slackwater.estimators.svc import SVC
 
-__all__ = ["SBPClassifier", "__version__"]
+__all__ = ["SVC", "SBPClassifier", "__version__"]
 __version__ = "0.1.0"

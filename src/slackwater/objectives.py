@@ -36,6 +36,11 @@ def margin_upper_bound(
     return (math.sqrt(max(squared_norm, 0.0)) + volume * float(ratios.max())) / total
 
 
+def hinge_total(margins: NDArray[np.float64], caps: NDArray[np.float64]) -> float:
+    """Σ cap_i max(0, 1 - margin_i): the loss term of the C-form, cap_i = C ω_i."""
+    return float(caps @ np.maximum(0.0, 1.0 - margins))
+
+
 def relative_gap(margin: float, upper: float) -> float:
     """1 - f/U, which is at least the relative suboptimality 1 - f/f*; infinite while there is no margin."""
     if not margin > 0.0:

@@ -23,9 +23,10 @@ class Snapshot(NamedTuple):
     step: int
     evaluations: int
     seconds: float
-    margin: float
-    upper: float
+    objective: float
+    bound: float
     gap: float
+    margin: float
     n_support: int
     holdout_error: float  # NaN without a hold-out part
 
@@ -37,9 +38,10 @@ def snapshot(problem: int, step: int, progress: Progress, assessment: Assessment
         step=step,
         evaluations=progress.evaluations,
         seconds=progress.seconds,
-        margin=assessment.margin,
-        upper=assessment.upper,
+        objective=assessment.objective,
+        bound=assessment.bound,
         gap=assessment.gap,
+        margin=assessment.margin,
         n_support=assessment.n_support,
         holdout_error=float("nan") if error is None else error,
     )

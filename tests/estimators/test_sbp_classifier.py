@@ -123,7 +123,7 @@ def test_fitted_attributes_agree_with_each_other(moons):
     assert history["step"][-1] == 500
     assert history["margin"][-1] == model.margin_
     assert (np.diff(history["evaluations"]) >= 0).all()
-    assert (np.diff(history["upper"]) <= 0).all()
+    assert (np.diff(history["bound"]) <= 0).all()
     assert model.n_kernel_evals_ == history["evaluations"][-1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slackwater import SBPClassifier
+from slackwater import SVC, SBPClassifier
 
 
 def expected_failures(estimator):
@@ -22,6 +22,8 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
+        SVC(),
+        SVC(kernel="linear", class_weight="balanced"),
         SBPClassifier(max_iter=1000),
         SBPClassifier(max_iter=1000, fit_intercept=True),
         SBPClassifier(max_iter=500, kernel="linear", fit_intercept=True, class_weight="balanced"),

@@ -132,12 +132,12 @@ def _draw(model: Any, results: list[Result], errors: list[tuple[int, float]], ou
     left.fill_between(
         history["step"][shown],
         history["margin"][shown],
-        history["upper"][shown],
+        history["bound"][shown],
         alpha=0.2,
         label="certified gap",
     )
     left.plot(history["step"][shown], history["margin"][shown], label="margin reached (lower bound)")
-    left.plot(history["step"][shown], history["upper"][shown], label="upper bound on the best margin")
+    left.plot(history["step"][shown], history["bound"][shown], label="upper bound on the best margin")
     left.set(xscale="log", yscale="log", xlabel="steps", title="The optimum is between the two lines")
     left.legend()
     steps, wrong = np.array(errors).T

@@ -49,7 +49,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
 
-    def _solver(self) -> Solver:
+    def _solver(self, n_classes: int) -> Solver:
         """The algorithm, from the parameters."""
         raise TypeError(f"{type(self).__name__} does not say which solver trains it")
 
@@ -72,14 +72,16 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self, self._rules)
         X = check_rows(self, X, reset=True)
         targets = check_targets(y, _length(X), sample_weight, self.class_weight)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = self._seed()
         with Workers(thread_count(self.n_jobs)) as workers:
             kernel, training_set = self._training_set(X, targets, seed, workers)
-            self._check_affordable(training_set, len(targets.classes))
-            outcome = train(self._solver(), training_set, len(targets.classes), seed, self._plan())
+            solver = self._solver(len(targets.classes))
+            self._check_affordable(solver, training_set, len(targets.classes))
+            outcome = train(solver, training_set, len(targets.classes), seed, self._plan())
         self.classes_ = targets.classes
         self._kernel: Any = kernel
-        self._keep_model(X, training_set, outcome.tasks)
+        expansions = [solver.expansion(task.problem, task.state) for task in outcome.tasks]
+        self._keep_model(X, training_set, expansions)
         self._keep_account(training_set, outcome)
         self._warn_unless_converged(outcome.tasks)
         return self
@@ -112,6 +114,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- training
 
+    def _seed(self) -> int:
+        if self.checkpoint is not None and self.random_state is None:
+            return 0  # chance would make a run that was interrupted impossible to resume
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
     def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
         rng = np.random.default_rng(seed)
         held_out = self.validation_fraction if self.early_stopping else 0.0
@@ -131,11 +138,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             points, kernel, targets.codes, targets.weights, held_out, cache_bytes, workers, rng
         )
 
-    def _check_affordable(self, training_set: TrainingSet, n_classes: int) -> None:
+    def _check_affordable(self, solver: Solver, training_set: TrainingSet, n_classes: int) -> None:
         if self.max_kernel_evals is None:
             return
         problems = 1 if n_classes == 2 else n_classes
-        least = training_set.ledger.train + training_set.rows.n * self._solver().rows_a_step * problems
+        least = training_set.ledger.train + training_set.rows.n * solver.rows_a_step * problems
         if self.max_kernel_evals < least:
             raise ValueError(
                 f"max_kernel_evals must allow for one step, {least} evaluations on this data, "
@@ -164,9 +171,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- what a fit leaves behind
 
-    def _keep_model(self, X: Any, training_set: TrainingSet, tasks: Sequence[Task]) -> None:
-        solver = self._solver()
-        expansions = [solver.expansion(task.problem, task.state) for task in tasks]
+    def _keep_model(self, X: Any, training_set: TrainingSet, expansions: Sequence[Expansion]) -> None:
         support = np.unique(np.concatenate([each.support for each in expansions]))
         self.dual_coef_ = _stacked(expansions, support)
         self.intercept_ = np.array([each.bias for each in expansions])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
 from slackwater.estimators.training_set import TrainingSet
 from slackwater.solvers.base import Solver
-from slackwater.solvers.drive import Task, assessment_due, drive
+from slackwater.solvers.drive import Task, drive
 from slackwater.stopping import Progress, StoppingRule, first_reason
 from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
 
@@ -61,7 +61,7 @@ def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, 
     if plan.checkpoint is not None:
         owner = f"{training_set.fingerprint} {solver!r} {seed}"
         checkpointer = Checkpointer(plan.checkpoint, owner, tasks, recorder)
-        clock = checkpointer.resume(training_set, clock)
+        clock = checkpointer.resume(solver, training_set, clock)
         callbacks.append(checkpointer)
     if plan.verbose:
         callbacks.append(ProgressLine())
@@ -95,7 +95,7 @@ class Checkpointer:
     next_save: float | None = None
     latest: Progress | None = None
 
-    def resume(self, training_set: TrainingSet, clock: Clock) -> Clock:
+    def resume(self, solver: Solver, training_set: TrainingSet, clock: Clock) -> Clock:
         """Pour a stored state, if there is one, into tasks, ledger, history, hold-out rules and clock."""
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ class Checkpointer:
         training_set.ledger.charge("train", saved.evaluations - training_set.ledger.train)
         for row in _rows_of(saved.history):
             self.recorder.assessed(row)
-            _replay(self.tasks[row.problem], row)
+            _replay(solver, self.tasks[row.problem], row)
         return Clock(already=saved.seconds)
 
     def assessed(self, row: Snapshot) -> None:
@@ -139,15 +139,15 @@ class Checkpointer:
 
 def _rows_of(history: NDArray[np.float64]) -> list[Snapshot]:
     rows = []
-    for problem, step, evaluations, seconds, margin, upper, gap, n_support, error in history.tolist():
+    for problem, step, evaluations, seconds, objective, bound, gap, margin, n_support, error in history.tolist():
         whole = (int(problem), int(step), int(evaluations))
-        rows.append(Snapshot(*whole, seconds, margin, upper, gap, int(n_support), error))
+        rows.append(Snapshot(*whole, seconds, objective, bound, gap, margin, int(n_support), error))
     return rows
 
 
-def _replay(task: Task, row: Snapshot) -> None:
+def _replay(solver: Solver, task: Task, row: Snapshot) -> None:
     """Show the rules the regular assessments made before the interruption: some count them, some were met."""
-    if not assessment_due(row.step):
+    if not solver.due(row.step):
         return
     error = None if np.isnan(row.holdout_error) else row.holdout_error
     task.reason = first_reason(task.rules, Progress(0, 0, 0.0, gap=row.gap, holdout_error=error))

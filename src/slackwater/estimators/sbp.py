@@ -65,7 +65,7 @@ class SBPClassifier(KernelClassifier):
     verbose : int, default=0
         1 shows a line of progress.
     random_state : int, RandomState or None, default=None
-        Same seed and settings, same model.
+        Same seed and settings, same model. With a checkpoint None means 0, for a run to be resumable.
     average : {"uniform", "suffix", "last"}, default="uniform"
         The model is the mean of all iterates, as in the paper, of the later half to three quarters of them, or
         the last one.
@@ -160,7 +160,7 @@ class SBPClassifier(KernelClassifier):
         self.random_state = random_state
         self.average = average
 
-    def _solver(self) -> StochasticBatchPerceptron:
+    def _solver(self, n_classes: int) -> StochasticBatchPerceptron:
         return StochasticBatchPerceptron(
             nu=float(self.nu), basins=TwoBasins() if self.fit_intercept else OneBasin(), average=self.average
         )

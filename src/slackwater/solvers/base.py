@@ -14,9 +14,10 @@ from slackwater.problem import Problem
 class Assessment(NamedTuple):
     """How good the model is that a solver would return now."""
 
-    margin: float  # objective value of that model: a lower bound on the optimum
-    upper: float  # upper bound on the optimum, the best one known so far
-    gap: float  # 1 - margin/upper, infinite while there is no positive margin
+    objective: float  # the value of what the solver optimises
+    bound: float  # proven bound on the optimal value, the best one known so far
+    gap: float  # relative distance of the two; infinite while there is nothing to compare
+    margin: float  # by how much examples are separated, in units of K(x, x)^1/2
     slack_nu: float  # the nu for which the model's norm and loss would be optimal: loss / ‖w‖
     n_support: int
     holdout_error: float | None
@@ -32,7 +33,10 @@ class Solver(Protocol):
 
     @property
     def rows_a_step(self) -> int:
-        """Kernel rows a step needs at the most."""
+        """Kernel rows a step needs at the least."""
+
+    def due(self, step: int) -> bool:
+        """Whether the model is assessed after so many steps: a function of the number alone."""
 
     def start(self, problem: Problem, rng: np.random.Generator) -> Any: ...
 

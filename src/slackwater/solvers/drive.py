@@ -102,7 +102,7 @@ class _Run:
     def review(self, task: Task, active: int, interrupted: bool) -> None:
         """Ask the rules whether the task has ended, assessing its model where that is due."""
         progress = self._progress(task, active)
-        due = task.state.step > task.resumed_at and assessment_due(task.state.step)
+        due = task.state.step > task.resumed_at and self.solver.due(task.state.step)
         if due:
             assessment = self._assess(task, progress)
             self.solver.remember(task.state, assessment)
@@ -141,15 +141,6 @@ class _Run:
 def _rows_ahead(step: int) -> int:
     """Early steps are long and change which examples are under water; rows fetched ahead would go to waste."""
     return min(_MOST_ROWS_AHEAD, 1 + step // 16)
-
-
-def assessment_due(step: int) -> bool:
-    """At steps 16, 32, …, 256 and then at ever wider distances, a sixteenth of the way apart.
-
-    A function of the step alone, so that watching a run, or resuming it, cannot change its end.
-    """
-    distance = max(16, 1 << max(0, step.bit_length() - 5))
-    return step > 0 and step % distance == 0
 
 
 @contextmanager

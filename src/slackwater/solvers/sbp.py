@@ -116,6 +116,11 @@ class StochasticBatchPerceptron:
     def rows_a_step(self) -> int:
         return self.basins.count
 
+    def due(self, step: int) -> bool:
+        """At steps 16, 32, …, 256 and then at ever wider distances, a sixteenth of the way apart."""
+        distance = max(16, 1 << max(0, step.bit_length() - 5))
+        return step > 0 and step % distance == 0
+
     def start(self, problem: Problem, rng: np.random.Generator) -> SBPState:
         nothing = Totals(0, 0.0, 0.0)
         unknown = (math.nan,) * self.basins.count
@@ -182,16 +187,17 @@ class StochasticBatchPerceptron:
         )
         holdout = problem.holdout
         return Assessment(
-            margin=margin,
-            upper=upper,
+            objective=margin,
+            bound=upper,
             gap=relative_gap(margin, upper),
+            margin=margin,
             slack_nu=self.nu / norm if norm > 0.0 else math.nan,
             n_support=int(np.count_nonzero(coefficients)),
             holdout_error=None if holdout is None else weighted_error(responses, problem.labels, bias, holdout),
         )
 
     def remember(self, state: SBPState, assessment: Assessment) -> None:
-        state.upper = assessment.upper
+        state.upper = assessment.bound
 
     def expansion(self, problem: Problem, state: SBPState) -> Expansion:
         """Line 14: ᾱ/γ, so that the margin is one; unscaled while there is no positive margin."""

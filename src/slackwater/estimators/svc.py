@@ -1,0 +1,147 @@
+"""SVC: the C-form, as scikit-learn's SVC has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from slackwater.estimators.base import KernelClassifier
+from slackwater.estimators.parameters import COMMON, Rule, positive
+from slackwater.solvers.coupling import Balanced, Free
+from slackwater.solvers.dual_blocks import DualBlocks
+
+
+class SVC(KernelClassifier):
+    r"""C-support vector classification, solved to a certified relative gap.
+
+    Solves
+
+    .. math::
+        \min_{w, b}\ \tfrac12 \|w\|^2 + C \sum_i \omega_i \max(0,\ 1 - y_i (\langle w, \Phi(x_i) \rangle + b))
+
+    by blocks of dual steps. Several classes are trained one against the rest over shared kernel rows.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        What a unit of hinge loss costs.
+    kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
+        A callable takes two collections of examples, A and B, and returns the len(A) × len(B) kernel values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of rbf, laplacian, poly and sigmoid. "scale" is 1 / (n_features · variance of X), "auto" 1 / n_features.
+    degree : int, default=3
+        Of poly.
+    coef0 : float, default=0.0
+        Of poly and sigmoid.
+    fit_intercept : bool, default=True
+        Learn an unregularised bias.
+    class_weight : dict or "balanced", optional
+        Multiplies the sample weights of each class.
+    tol : float, default=1e-3
+        Stop at this relative gap between primal and dual objective, ``gap_``.
+    max_iter : int, default=10000
+        Stop after this many steps, each of which works on a block of up to 512 examples.
+    max_time : float, optional
+        Stop after this many seconds.
+    max_kernel_evals : int, optional
+        Stop before computing more kernel values than this.
+    early_stopping : bool, default=False
+        Hold out ``validation_fraction`` of the rows; stop when the error on them has not improved for
+        ``n_iter_no_change`` steps.
+    validation_fraction : float, default=0.1
+    n_iter_no_change : int, default=10
+    cache_size : float, default=1000
+        Memory for kernel rows, in MB. It changes the time, not the model.
+    warm_start : bool, default=False
+        Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
+        ``max_iter`` then counts the further steps.
+    checkpoint : path, optional
+        File in which the training state is kept, and from which a fit with the same data and parameters resumes.
+        ``max_iter`` then counts all steps.
+    decision_function_shape : {"ovr"}, default="ovr"
+    n_jobs : int, optional
+        Threads; None uses as many as BLAS is set to use, -1 all processors.
+    verbose : int, default=0
+        1 shows a line of progress.
+    random_state : int, RandomState or None, default=None
+        Of the hold-out part; nothing else is random. With a checkpoint None means 0, for a run to be resumable.
+
+    Attributes
+    ----------
+    support_, support_vectors_, dual_coef_, intercept_, n_support_, classes_, n_features_in_, coef_ (linear)
+        As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
+    gap_ : float, or ndarray of shape (n_classes,)
+        Certified relative gap: (primal - dual) / primal.
+    margin_ : float, or ndarray of shape (n_classes,)
+        1 / ‖w‖.
+    slack_nu_ : float, or ndarray of shape (n_classes,)
+        Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
+    n_iter_, n_kernel_evals_ : int
+        Steps made, kernel values computed.
+    stop_reason_ : str
+        "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
+    history_ : dict of ndarray
+        One entry for each step.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from slackwater import SVC
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = SVC(C=1.0, gamma=2.0).fit(X, y)
+    >>> bool(model.gap_ <= 1e-3), bool(model.score(X, y) > 0.95)
+    (True, True)
+    """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {"C": positive("It is what a unit of hinge loss costs."), **COMMON}
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        max_kernel_evals: int | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        cache_size: float = 1000,
+        warm_start: bool = False,
+        checkpoint: Any = None,
+        decision_function_shape: str = "ovr",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.max_kernel_evals = max_kernel_evals
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.decision_function_shape = decision_function_shape
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _solver(self, n_classes: int) -> DualBlocks:
+        coupling = Balanced() if self.fit_intercept else Free()
+        return DualBlocks(float(self.C), coupling, 1 if n_classes == 2 else n_classes)
