@@ -136,7 +136,7 @@ def test_evaluation_budget_is_never_exceeded(moons, rows):
 def test_a_checkpoint_resumes_to_the_identical_model(moons, tmp_path):
     X, y = make_classification(3000, 10, flip_y=0.2, random_state=0)
     K = rbf_kernel(X, gamma=0.1)
-    settings = {"C": 10.0, "kernel": "precomputed", "tol": 1e-4}
+    settings = {"C": 10.0, "kernel": "precomputed", "tol": 1e-4, "random_state": 0}
     whole = SVC(**settings).fit(K, y)
     with pytest.warns(ConvergenceWarning):
         SVC(max_iter=3, checkpoint=tmp_path / "c", **settings).fit(K, y)

@@ -64,7 +64,7 @@ class SVC(KernelClassifier):
     verbose : int, default=0
         1 shows a line of progress.
     random_state : int, RandomState or None, default=None
-        Of the hold-out part; nothing else is random. With a checkpoint None means 0, for a run to be resumable.
+        Of the hold-out part and of ties between examples. With a checkpoint None means 0, for a run to be resumable.
 
     Attributes
     ----------
