@@ -56,6 +56,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
+    if not options.data:
+        parser.exit(1, "No data sets found. Set SLACKWATER_DATA to the folder that holds them.\n")
     warnings.simplefilter("ignore", ConvergenceWarning)
     out = Path("results/sbp.csv")
     out.parent.mkdir(exist_ok=True)

@@ -26,6 +26,7 @@ LAYERS = [
     {"datasets"},
     {"__init__"},
     {"cli"},
+    {"__main__"},
 ]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from problems import precomputed_problem
-from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
+from slackwater.checkpoint import Saved, _signed, read_checkpoint, require_writable, write_checkpoint
 from slackwater.errors import CheckpointError
 from slackwater.solvers.basins import TwoBasins
 from slackwater.solvers.sbp import StochasticBatchPerceptron
@@ -63,16 +65,45 @@ def test_a_truncated_checkpoint_is_refused_and_named(tmp_path, solver, problem, 
         read_checkpoint(path, "mine", [fresh(solver, problem)])
 
 
-def test_a_pickle_in_place_of_a_checkpoint_is_not_executed(tmp_path, solver, problem):
+@pytest.mark.parametrize("seed", range(60))
+def test_any_damage_is_refused_before_anything_is_parsed(tmp_path, solver, problem, seed):
+    path = tmp_path / "c"
+    state = fresh(solver, problem)
+    advance(solver, problem, state, 20)
+    write_checkpoint(path, "mine", [state], Saved(0, 0.0, np.zeros((0, 3))))
+    content = bytearray(path.read_bytes())
+    rng = np.random.default_rng(seed)
+    content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match="Delete the file"):
+        read_checkpoint(path, "mine", [fresh(solver, problem)])
+
+
+def sign(path, **arrays):
+    archive = io.BytesIO()
+    np.savez(archive, **arrays)
+    path.write_bytes(_signed(archive.getvalue()))
+
+
+def test_a_pickle_in_a_checkpoint_is_not_executed(tmp_path, solver, problem):
     class Bomb:
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "exploded"),)
 
-    with open(tmp_path / "c", "wb") as stream:
-        np.savez(stream, header=np.array([Bomb()], dtype=object))
+    sign(tmp_path / "c", header=np.array([Bomb()], dtype=object))
     with pytest.raises(CheckpointError):
         read_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)])
     assert not (tmp_path / "exploded").exists()
+
+
+def test_a_header_of_hostile_values_is_refused(tmp_path, solver, problem):
+    start = '{"fingerprint": "mine", "evaluations": 0, "seconds": 0, "states": '
+    headers = ["[]", "null", "{", '{"fingerprint": "mine"}', start + "[]}", start + '[{"fields": {"no": 1}}]}']
+    headers.append(start + '[{"fields": {"responses": {"array": "wrong"}}}]}')
+    for header in headers:
+        sign(tmp_path / "c", header=np.array(header), history=np.zeros((0, 3)), wrong=np.zeros(3, dtype=np.int64))
+        with pytest.raises(CheckpointError):
+            read_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)])
 
 
 def test_a_write_that_fails_leaves_the_former_checkpoint(tmp_path, solver, problem, monkeypatch):
@@ -80,19 +111,18 @@ def test_a_write_that_fails_leaves_the_former_checkpoint(tmp_path, solver, probl
     write_checkpoint(path, "mine", [fresh(solver, problem)], Saved(1, 0.0, np.zeros((0, 3))))
     before = path.read_bytes()
 
-    def full_disk(*args, **kwargs):
+    def full_disk(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError, match="No space"):
         write_checkpoint(path, "mine", [fresh(solver, problem)], Saved(2, 0.0, np.zeros((0, 3))))
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["c"]
 
 
-def test_a_header_of_hostile_values_is_refused(tmp_path, solver, problem):
-    for header in ['{"format": 1}', '{"format": 99, "fingerprint": "mine"}', "[]", "null", "{"]:
-        with open(tmp_path / "c", "wb") as stream:
-            np.savez(stream, header=np.array(header), history=np.zeros((0, 3)))
-        with pytest.raises(CheckpointError):
-            read_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)])
+@pytest.mark.parametrize("path", ["/proc/nowhere/c", "x" * 300, "nul\0byte"])
+def test_a_place_that_cannot_be_written_to_is_refused_at_once(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        require_writable(Path(path))

@@ -15,8 +15,8 @@ import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Lets LLVM reorder sums, which is what vectorises a reduction. NaN and infinity keep their meaning ("nnan" and
-# "ninf" are absent), so a comparison with NaN is still false and the loops may count on it.
+# Lets LLVM reorder and fuse sums, which is what vectorises a reduction. A comparison with NaN stays false ("nnan" is
+# absent), but do not count on what arithmetic makes of NaN: older LLVMs take x·0 + y for y.
 REORDER = frozenset({"reassoc", "contract", "arcp", "nsz"})
 
 

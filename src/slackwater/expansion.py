@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.points import Points
 from slackwater.workers import Workers
@@ -45,7 +46,8 @@ def decision_values(
     """
     values = np.empty((len(points), len(coefficients)))
     dtype = np.result_type(points.dtype, support.dtype)
-    factors = np.ascontiguousarray(coefficients.T.astype(dtype))
+    extreme = np.abs(coefficients).max(initial=0.0) > 1e30 or np.abs(coefficients).max(initial=1.0) < 1e-30
+    factors = np.ascontiguousarray(coefficients.T, dtype=np.float64 if extreme else dtype)
 
     def evaluate(start: int) -> None:
         left = points.slice(start, min(start + _TILE_ROWS, len(points)))
@@ -55,8 +57,15 @@ def decision_values(
             right = support.slice(first, min(first + _TILE_COLUMNS, len(support)))
             out = tile[:, : len(right)]
             kernel.fill(left, right, out)
-            sums += out @ factors[first : first + len(right)]
+            with np.errstate(over="ignore", invalid="ignore"):  # looked for in the sums
+                sums += out @ factors[first : first + len(right)]
         values[start : start + len(left)] = sums + biases
 
     workers.run(evaluate, range(0, len(points), _TILE_ROWS))
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+        raise KernelError(
+            f"the {kernel.name} kernel overflows at row {row} of X: its decision value is {values[row].tolist()}. "
+            "Check that X is scaled as the training data were."
+        )
     return values

@@ -31,7 +31,7 @@ def margin_upper_bound(
         return math.inf
     if volume == 0.0:
         return math.sqrt(max(squared_norm, 0.0)) / total
-    used = coefficients > 0
+    used = coefficients > 0 if weights is None else (coefficients > 0) & (weights > 0)
     ratios = coefficients[used] if weights is None else coefficients[used] / weights[used]
     return (math.sqrt(max(squared_norm, 0.0)) + volume * float(ratios.max())) / total
 
@@ -43,7 +43,7 @@ def hinge_total(margins: NDArray[np.float64], caps: NDArray[np.float64]) -> floa
 
 def relative_gap(margin: float, upper: float) -> float:
     """1 - f/U, which is at least the relative suboptimality 1 - f/f*; infinite while there is no margin."""
-    if not margin > 0.0:
+    if not (0.0 < margin < math.inf):
         return math.inf
     return max(0.0, 1.0 - margin / upper)
 

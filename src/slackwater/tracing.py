@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Iterator
@@ -112,33 +113,37 @@ class ProgressLine:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._live = self._stream.isatty()
+        self._live = False
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            self._live = self._stream.isatty()
         self._latest: Snapshot | None = None
-        self._quiet_until = 0.0
+        self._quiet_until = 1.0
 
     def assessed(self, row: Snapshot) -> None:
         self._latest = row
 
     def tick(self, progress: Progress) -> None:
-        if not self._live and progress.seconds < self._quiet_until:
-            return
-        self._quiet_until = max(2.0, 2.0 * progress.seconds)
-        self._write(progress)
+        if self._live or progress.seconds >= self._quiet_until:
+            self._quiet_until = 2.0 * progress.seconds
+            self._write(progress.steps, progress.evaluations, progress.seconds)
 
     def ended(self) -> None:
-        if self._live:
-            self._stream.write("\n")
-
-    def _write(self, progress: Progress) -> None:
-        text = (
-            f"slackwater: step {progress.steps:,}  "
-            f"kernel evaluations {progress.evaluations:.3g}  {progress.seconds:.1f} s"
-        )
         if self._latest is not None:
-            text += (
-                f"  margin {self._latest.margin:.4g}  gap {self._latest.gap:.3g}  support {self._latest.n_support:,}"
-            )
-            if self._latest.holdout_error == self._latest.holdout_error:
-                text += f"  hold-out error {self._latest.holdout_error:.2%}"
-        self._stream.write(f"\r{text}\x1b[K" if self._live else text + "\n")
-        self._stream.flush()
+            self._write(self._latest.step, self._latest.evaluations, self._latest.seconds)
+        if self._live:
+            self._emit("\n")
+
+    def _write(self, steps: int, evaluations: int, seconds: float) -> None:
+        text = f"slackwater: step {steps:,}  kernel evaluations {evaluations:.3g}  {seconds:.1f} s"
+        if self._latest is not None:
+            row = self._latest
+            text += f"  margin {row.margin:.4g}  gap {row.gap:.3g}  support {row.n_support:,}"
+            if row.holdout_error == row.holdout_error:
+                text += f"  hold-out error {row.holdout_error:.2%}"
+        self._emit(f"\r{text}\x1b[K" if self._live else text + "\n")
+
+    def _emit(self, text: str) -> None:
+        """Write, if there is anything to write to: a terminal that has gone must not end a run."""
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            self._stream.write(text)
+            self._stream.flush()

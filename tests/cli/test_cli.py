@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from typer.testing import CliRunner
 
+import slackwater
 from slackwater.cli.main import app
 
 
@@ -25,8 +27,15 @@ def test_info_names_versions_and_data():
     assert "data sets found" in result.output
 
 
-def test_a_missing_library_is_named_with_the_command_that_installs_it():
-    code = "import sys; sys.modules['typer'] = None; from slackwater.cli import main; main()"
+def test_the_version_is_shown():
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.output.strip() == f"slackwater {slackwater.__version__}"
+
+
+@pytest.mark.parametrize("library", ["typer", "rich", "matplotlib"])
+def test_a_missing_library_is_named_with_the_command_that_installs_it(library):
+    code = f"import sys; sys.modules['{library}'] = None; sys.argv = ['slackwater', 'demo']; import slackwater.__main__"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode != 0
     assert "pip install 'slackwater[demo]'" in run.stderr
+    assert library in run.stderr

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -332,10 +334,10 @@ def test_a_checkpoint_of_other_parameters_is_refused(moons, tmp_path):
 
 
 def test_a_disk_that_fails_costs_the_checkpoint_but_not_the_model(moons, tmp_path, monkeypatch):
-    def full_disk(*args, **kwargs):
+    def full_disk(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.warns(RuntimeWarning, match="No space left"):
         model = quick(checkpoint=tmp_path / "run.ckpt").fit(*moons)
     assert model.score(*moons) > 0.85
@@ -410,7 +412,7 @@ def test_fitting_in_two_python_threads_at_once_gives_the_same_models(moons):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"nu": -0.1}, r"nu must be a number >= 0, got -0.1.*hard margin"),
+        ({"nu": -0.1}, r"nu must be a number from 0 to 1e9, got -0.1.*hard margin"),
         ({"nu": float("nan")}, "nu must be"),
         ({"nu": "0.1"}, "nu must be"),
         ({"kernel": "gauss"}, r"kernel must be one of.*rbf"),
@@ -492,3 +494,135 @@ def test_predicting_with_other_features_is_refused(moons):
     model = quick().fit(*moons)
     with pytest.raises(ValueError, match="3 features"):
         model.predict(np.zeros((2, 3)))
+
+
+# ---- what a hostile tester found
+
+
+def test_another_callable_or_other_objects_do_not_resume_a_checkpoint(moons, tmp_path):
+    X, y = moons
+    quick(kernel=lambda A, B: rbf_kernel(A, B), max_iter=20, checkpoint=tmp_path / "a").fit(X, y)
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        quick(kernel=lambda A, B: A @ B.T, max_iter=40, checkpoint=tmp_path / "a").fit(X, y)
+
+    def shared_letters(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    quick(kernel=shared_letters, max_iter=20, checkpoint=tmp_path / "b").fit(["abc", "bcd", "xyz", "xyw"], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        quick(kernel=shared_letters, max_iter=40, checkpoint=tmp_path / "b").fit(
+            ["xyz", "abc", "bcd", "qrs"], [0, 0, 1, 1]
+        )
+
+
+def test_a_precomputed_matrix_changed_anywhere_does_not_resume(moons, tmp_path):
+    X, y = moons
+    K = rbf_kernel(X)
+    quick(kernel="precomputed", max_iter=20, checkpoint=tmp_path / "c").fit(K, y)
+    K[5, 7] = K[7, 5] = K[5, 7] * 0.99
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        quick(kernel="precomputed", max_iter=40, checkpoint=tmp_path / "c").fit(K, y)
+
+
+def test_another_holdout_part_does_not_inherit_the_bound(moons):
+    X, y = moons
+    model = quick(max_iter=2000, warm_start=True).fit(X, y)
+    with pytest.warns(UserWarning, match="starts afresh"):
+        model.set_params(early_stopping=True, validation_fraction=0.5, n_iter_no_change=1000, max_iter=300).fit(X, y)
+    best = quick(early_stopping=True, validation_fraction=0.5, n_iter_no_change=1000, max_iter=5000).fit(X, y).margin_
+    assert best <= model.margin_ / (1 - model.gap_) * (1 + 1e-9)
+
+
+def test_refits_without_a_seed_hold_out_the_same_rows(moons, recwarn):
+    model = quick(random_state=None, early_stopping=True, max_iter=50, warm_start=True).fit(*moons)
+    model.fit(*moons)
+    assert not [w for w in recwarn if "starts afresh" in str(w.message)]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_warm_start_across_a_change_of_the_bias_starts_afresh(moons, first):
+    model = quick(max_iter=20, warm_start=True, fit_intercept=first).fit(*moons)
+    with pytest.warns(UserWarning, match="starts afresh"):
+        model.set_params(fit_intercept=not first).fit(*moons)
+
+
+@pytest.mark.parametrize(
+    ("weight", "class_weight"),
+    [(1.7e308, None), (1e200, {0: 1e200}), (1e-200, {0: 1e-200}), (1.0, {0: 1e20})],
+)
+@pytest.mark.parametrize("bias", [False, True])
+def test_weights_that_double_precision_cannot_add_are_refused(moons, weight, class_weight, bias):
+    X, y = moons
+    with pytest.raises(ValueError, match="sample_weight times class_weight"):
+        quick(class_weight=class_weight, fit_intercept=bias).fit(X, y, np.full(len(y), weight))
+
+
+def test_neighbours_closer_than_rounding_do_not_look_like_an_indefinite_kernel():
+    X = np.float32([[100.34558105, 100.82161713, 100.3304367], [100.34558868, 100.82162476, 100.33044434]])
+    quick(kernel="linear", fit_intercept=True, max_iter=50).fit(X, [0, 1])
+
+
+def test_an_overflow_in_prediction_is_an_error_not_a_nan(moons):
+    X, y = moons
+    model = quick(kernel="poly", gamma=0.5, max_iter=50).fit(X, y)
+    with pytest.raises(KernelError, match=r"finite|overflows"):
+        model.decision_function(X * 1e200)
+    tiny = (X * 1e-12).astype(np.float32)
+    assert np.isfinite(quick(kernel="poly", gamma=1.0, max_iter=50).fit(tiny, y).decision_function(tiny)).all()
+
+
+def test_classes_that_cannot_be_separated_without_slack_are_named(moons):
+    X, y = moons
+    with pytest.warns(ConvergenceWarning, match=r"without a positive margin.*Raise nu"):
+        model = SBPClassifier(0.0, kernel="linear", max_iter=200, random_state=0).fit(X, y)
+    assert model.margin_ <= 0
+    assert np.isnan(model.slack_nu_)
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_features_too_large_or_small_for_gamma_scale_are_named(moons, factor):
+    X, y = moons
+    if factor < 1:
+        assert SBPClassifier(max_iter=5).fit(X * factor, y).n_iter_ == 5  # a variance of zero: gamma is 1
+    else:
+        with pytest.raises(ValueError, match="gamma='scale' cannot be derived"):
+            SBPClassifier().fit(X * factor, y)
+
+
+def test_a_progress_line_without_a_terminal_to_write_to_does_not_end_the_run(moons, monkeypatch):
+    closed = io.StringIO()
+    closed.close()
+    for stream in (closed, None, object()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        quick(verbose=1, max_iter=5).fit(*moons)
+
+
+def test_one_impossible_entry_of_a_precomputed_matrix_is_found(moons):
+    X, y = moons
+    K = rbf_kernel(X)
+    K[7, 9] = K[9, 7] = 5.0
+    with pytest.raises(IndefiniteKernelError, match=r"K\[7, 9\] = 5"):
+        quick(kernel="precomputed").fit(K, y)
+
+
+def test_a_callable_cannot_change_the_data(moons):
+    def vandal(A, B):
+        A *= 0
+        return A @ B.T
+
+    with pytest.raises(ValueError, match="read-only"):
+        quick(kernel=vandal).fit(*moons)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"gamma": None}, {"gamma": [1]}, {"gamma": True}, {"coef0": "a"}, {"n_jobs": "2"}, {"n_jobs": 1.5},
+        {"kernel": [1]}, {"kernel": np.eye(2)}, {"class_weight": {0: "a"}}, {"class_weight": np.ones(2)},
+        {"nu": 10**400}, {"degree": True},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_parameters_of_the_wrong_kind_are_named(moons, parameters):
+    with pytest.raises(ValueError, match=f"{next(iter(parameters))} must"):
+        quick(**parameters).fit(*moons)

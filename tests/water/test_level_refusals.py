@@ -15,9 +15,9 @@ GOOD = [0.0, 1.0]
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("position", [0, 500, 999])
-def test_responses_that_are_not_finite_are_refused_with_their_index(bad, dtype, position):
-    responses = np.zeros(1000, dtype=dtype)
+@pytest.mark.parametrize(("size", "position"), [(1000, 0), (1000, 500), (1000, 999), (1, 0), (3, 1), (9, 8)])
+def test_responses_that_are_not_finite_are_refused_with_their_index(bad, dtype, size, position):
+    responses = np.zeros(size, dtype=dtype)
     responses[position] = bad
     with pytest.raises(ValueError, match=rf"responses must be finite, got {bad} at index {position}\."):
         level(responses, 1.0)

@@ -9,8 +9,9 @@ def main() -> None:
     """Run the command; say what to install where its libraries are missing."""
     try:
         from slackwater.cli.main import app
+
+        app()
     except ModuleNotFoundError as error:
-        if error.name not in {"typer", "rich", "matplotlib"}:
+        if str(error.name).split(".")[0] not in {"typer", "rich", "matplotlib"}:
             raise
         sys.exit(f"The slackwater command needs {error.name}: pip install 'slackwater[demo]'")
-    app()

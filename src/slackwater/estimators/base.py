@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
-from slackwater.estimators.run import Outcome, Plan, train
+from slackwater.estimators.run import Outcome, Plan, Previous, train
 from slackwater.estimators.training_set import TrainingSet, feature_training_set, precomputed_training_set
 from slackwater.estimators.validation import Targets, check_rows, check_targets
 from slackwater.expansion import Expansion, decision_values
@@ -102,8 +102,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def coef_(self) -> NDArray[np.float64]:
         """Weights of the features, for the linear kernel only: other kernels have no finite w."""
         check_is_fitted(self)
-        if self.kernel != "linear":
-            raise AttributeError(f"coef_ exists for kernel='linear' only, and this kernel is {self.kernel!r}.")
+        name = "precomputed" if self._kernel is None else self._kernel.name
+        if name != "linear":
+            raise AttributeError(f"coef_ exists for kernel='linear' only, and this model's kernel is {name!r}.")
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def __sklearn_tags__(self) -> Any:
@@ -117,6 +118,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _seed(self) -> int:
         if self.checkpoint is not None and self.random_state is None:
             return 0  # chance would make a run that was interrupted impossible to resume
+        previous: Previous | None = getattr(self, "_previous", None)
+        if self.warm_start and self.random_state is None and previous is not None:
+            return previous.seed  # rows that were trained on must not be held out now
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
@@ -155,6 +159,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             make_rules=self._stopping_rules,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             previous=getattr(self, "_previous", None) if self.warm_start else None,
+            keep=bool(self.warm_start),
             verbose=bool(self.verbose),
         )
 
@@ -191,11 +196,18 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_kernel_evals_ = training_set.ledger.train
         self.stop_reason_ = str(_weakest_reason(outcome.tasks))
         self.history_ = outcome.recorder.table()
-        self._previous = outcome.previous if self.warm_start else None
+        self._previous = outcome.previous
 
     def _warn_unless_converged(self, tasks: Sequence[Task]) -> None:
         reason = _weakest_reason(tasks)
-        if reason in _REMEDIES:
+        if min(_assessment(task).margin for task in tasks) <= 0.0:
+            warnings.warn(
+                f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
+                f"slack as was allowed. Raise nu, or {_REMEDIES.get(reason, 'train longer')} if they can be separated.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif reason in _REMEDIES:
             gap = max(_assessment(task).gap for task in tasks)
             warnings.warn(
                 f"training stopped ({reason}) at the relative gap {gap:.3g}, above tol={self.tol:g}. The model "
@@ -207,7 +219,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ---- prediction
 
     def _values(self, X: Any) -> NDArray[np.float64]:
-        if self.kernel == "precomputed":
+        if self._kernel is None:
             columns = self._support_columns(X)
             return np.asarray(columns @ self.dual_coef_.T + self.intercept_, dtype=np.float64)
         with Workers(thread_count(self.n_jobs)) as workers:

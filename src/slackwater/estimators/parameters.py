@@ -18,7 +18,12 @@ class Rule(NamedTuple):
 
 
 def is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+    if not isinstance(value, Real) or is_flag(value):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:  # a whole number beyond what a double holds
+        return False
 
 
 def is_whole(value: Any) -> bool:
@@ -49,11 +54,19 @@ def flag(remedy: str) -> Rule:
     return Rule(is_flag, "True or False", remedy)
 
 
-# Kernel parameters are checked where kernels are made: what they may be depends on the kernel.
 COMMON: dict[str, Rule] = {
+    "kernel": Rule(lambda v: isinstance(v, str) or callable(v), "a name or a callable", "Such as 'rbf', or k(A, B)."),
+    "gamma": Rule(
+        lambda v: isinstance(v, str) or (is_real(v) and v > 0),
+        "'scale', 'auto' or a number > 0",
+        "It is the inverse squared width of the kernel.",
+    ),
+    "degree": whole_from(1, "It is the degree of the polynomial kernel."),
+    "coef0": Rule(is_real, "a number", "It is the constant of the polynomial and the sigmoid kernel."),
+    "n_jobs": Rule(lambda v: v is None or is_whole(v), "a whole number or None", "It is the number of threads."),
     "fit_intercept": flag("True adds an unregularised bias."),
     "class_weight": Rule(
-        lambda v: v is None or v == "balanced" or isinstance(v, Mapping),
+        lambda v: v is None or (isinstance(v, str) and v == "balanced") or isinstance(v, Mapping),
         "None, 'balanced' or a dict of class: weight",
         "It multiplies the sample weights of each class.",
     ),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
+from slackwater.checkpoint import Saved, read_checkpoint, require_writable, write_checkpoint
 from slackwater.estimators.training_set import TrainingSet
 from slackwater.solvers.base import Solver
 from slackwater.solvers.drive import Task, drive
@@ -25,8 +25,9 @@ SECONDS_BETWEEN_CHECKPOINTS = 30.0
 class Previous(NamedTuple):
     """Where an earlier fit left off, for warm_start."""
 
-    data: str  # fingerprint of the training set
+    data: str  # digest of the training set, and the kind of solver
     solver: str
+    seed: int
     states: list[Any]
 
 
@@ -37,13 +38,14 @@ class Plan:
     make_rules: Callable[[], list[StoppingRule]]
     checkpoint: Path | None = None
     previous: Previous | None = None
+    keep: bool = False  # where the run ends, for warm_start
     verbose: bool = False
 
 
 class Outcome(NamedTuple):
     tasks: list[Task]
     recorder: Recorder
-    previous: Previous
+    previous: Previous | None
 
 
 def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan) -> Outcome:
@@ -56,25 +58,31 @@ def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, 
     recorder = Recorder()
     callbacks: list[Callback] = [recorder]
     clock = Clock()
+    data = _identity(solver, training_set) if plan.keep or plan.checkpoint is not None else ""
     if plan.previous is not None:
-        _continue_previous(solver, training_set, tasks, plan.previous)
+        _continue_previous(solver, data, tasks, plan.previous)
     if plan.checkpoint is not None:
-        owner = f"{training_set.fingerprint} {solver!r} {seed}"
+        owner = f"{data} {solver!r} {seed}"
         checkpointer = Checkpointer(plan.checkpoint, owner, tasks, recorder)
         clock = checkpointer.resume(solver, training_set, clock)
         callbacks.append(checkpointer)
     if plan.verbose:
         callbacks.append(ProgressLine())
     drive(solver, tasks, training_set.rows, training_set.ledger, clock, callbacks)
-    previous = Previous(training_set.fingerprint, repr(solver), [task.state for task in tasks])
-    return Outcome(tasks, recorder, previous)
+    states = [task.state for task in tasks]
+    return Outcome(tasks, recorder, Previous(data, repr(solver), seed, states) if plan.keep else None)
 
 
-def _continue_previous(solver: Solver, training_set: TrainingSet, tasks: Sequence[Task], previous: Previous) -> None:
-    if previous.data != training_set.fingerprint:
+def _identity(solver: Solver, training_set: TrainingSet) -> str:
+    """What a state belongs to; a state of the paired form is of no use to the single one."""
+    return f"{training_set.identify()} {type(solver).__name__} {solver.rows_a_step}"
+
+
+def _continue_previous(solver: Solver, data: str, tasks: Sequence[Task], previous: Previous) -> None:
+    if previous.data != data:
         warnings.warn(
-            "warm_start=True, but the data, the weights or the kernel differ from the previous fit: "
-            "training starts afresh.",
+            "warm_start=True, but the data, the weights, the hold-out part, the kernel or fit_intercept differ from "
+            "the previous fit: training starts afresh.",
             UserWarning,
             stacklevel=4,
         )
@@ -97,8 +105,8 @@ class Checkpointer:
 
     def resume(self, solver: Solver, training_set: TrainingSet, clock: Clock) -> Clock:
         """Pour a stored state, if there is one, into tasks, ledger, history, hold-out rules and clock."""
+        require_writable(self.path)
         if not self.path.exists():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             return clock
         states, saved = read_checkpoint(self.path, self.owner, [task.state for task in self.tasks])
         for task, state in zip(self.tasks, states, strict=True):

@@ -52,7 +52,7 @@ class SBPClassifier(KernelClassifier):
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     cache_size : float, default=200
-        Memory for kernel rows, in MB. It changes the time, not the model.
+        Memory for kernel rows, in MB. It changes the time, not the model (but for rounding).
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``nu``.
         ``max_iter`` then counts the further steps.
@@ -81,7 +81,7 @@ class SBPClassifier(KernelClassifier):
     slack_nu_ : float, or ndarray of shape (n_classes,)
         Average hinge loss of the model divided by its norm.
     n_iter_, n_kernel_evals_ : int
-        Steps made, kernel values computed.
+        Steps made, kernel values computed for them (testing a callable or precomputed kernel takes up to 4096 more).
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
@@ -103,8 +103,8 @@ class SBPClassifier(KernelClassifier):
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "nu": Rule(
-            lambda v: is_real(v) and v >= 0,
-            "a number >= 0",
+            lambda v: is_real(v) and 0 <= v <= 1e9,
+            "a number from 0 to 1e9",
             "nu is the average slack per example; 0 means hard margin.",
         ),
         "average": one_of(tuple(AVERAGES), "It says which iterates the model is the mean of."),

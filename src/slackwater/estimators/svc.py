@@ -51,7 +51,7 @@ class SVC(KernelClassifier):
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     cache_size : float, default=1000
-        Memory for kernel rows, in MB. It changes the time, not the model.
+        Memory for kernel rows, in MB. It changes the time, not the model (but for rounding).
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.
@@ -77,7 +77,7 @@ class SVC(KernelClassifier):
     slack_nu_ : float, or ndarray of shape (n_classes,)
         Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
     n_iter_, n_kernel_evals_ : int
-        Steps made, kernel values computed.
+        Steps made, kernel values computed for them (testing a callable or precomputed kernel takes up to 4096 more).
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray

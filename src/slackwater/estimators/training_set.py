@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from slackwater.gram.psd import check_positive_semidefinite, smallest_relative_e
 from slackwater.gram.source import RowSource
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.points import Points
+from slackwater.kernels.registry import KERNELS
 from slackwater.problem import Problem
 from slackwater.workers import Workers
 
@@ -36,7 +38,7 @@ class TrainingSet:
     rows: RowSource
     ledger: EvaluationLedger
     certified: bool
-    fingerprint: str
+    identify: Callable[[], str]  # a digest of everything that a training state belongs to
 
     def problems(self, n_classes: int) -> list[Problem]:
         """One problem for two classes (the second is positive), else each class against the rest."""
@@ -70,19 +72,26 @@ def feature_training_set(
     kept = distinct.kept
     if len(kept) < len(points):
         points = points.take(kept)
+    hold = _held_out(codes[kept], distinct.order, holdout_fraction, rng)
     ledger = EvaluationLedger()
     direct = DirectRows(kernel, points, ledger, workers)
     return TrainingSet(
         kept=kept,
         codes=codes[kept],
         weights=distinct.weights,
-        held_out=_held_out(codes[kept], distinct.order, holdout_fraction, rng),
+        held_out=hold,
         order=distinct.order,
         rows=CachedRows(direct, cache_bytes),
         ledger=ledger,
         certified=_is_semidefinite(kernel, direct, rng),
-        fingerprint=_fingerprint(
-            kernel.name, sorted(kernel.parameters().items()), distinct.keys, codes[kept], distinct.weights
+        identify=lambda: _digest(
+            kernel.name,
+            sorted(kernel.parameters().items()),
+            distinct.keys,
+            codes[kept],
+            distinct.weights,
+            hold,
+            *(() if kernel.name in KERNELS else (_probe(direct),)),
         ),
     )
 
@@ -99,16 +108,17 @@ def precomputed_training_set(
     kept = np.flatnonzero(weights > 0)
     rows = PrecomputedRows(matrix if len(kept) == len(matrix) else matrix[np.ix_(kept, kept)], ledger)
     check_positive_semidefinite(rows, rng)
+    hold = _held_out(codes[kept], np.arange(len(kept)), holdout_fraction, rng)
     return TrainingSet(
         kept=kept,
         codes=codes[kept],
         weights=weights[kept],
-        held_out=_held_out(codes[kept], np.arange(len(kept)), holdout_fraction, rng),
+        held_out=hold,
         order=np.arange(len(kept)),
         rows=rows,
         ledger=ledger,
         certified=True,
-        fingerprint=_fingerprint("precomputed", rows.diagonal(), np.array(matrix[0]), codes[kept], weights[kept]),
+        identify=lambda: _digest("precomputed", np.ascontiguousarray(rows.matrix), codes[kept], weights[kept], hold),
     )
 
 
@@ -151,9 +161,14 @@ def _is_semidefinite(kernel: Kernel, rows: RowSource, rng: np.random.Generator) 
     return True
 
 
-def _fingerprint(*parts: Any) -> str:
-    """A digest of what a training state belongs to."""
+def _digest(*parts: Any) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
-        digest.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
+        digest.update(memoryview(part).cast("B") if isinstance(part, np.ndarray) else repr(part).encode())
     return digest.hexdigest()
+
+
+def _probe(rows: RowSource) -> NDArray[np.floating]:
+    """Kernel values that tell one callable, or one collection of objects, from another: a few rows."""
+    with rows.ledger.charging("check"):
+        return np.array(rows.rows(np.unique(np.linspace(0, rows.n - 1, 8).astype(np.intp))))

@@ -12,6 +12,8 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from slackwater.estimators.parameters import is_real
+
 _FLOATS = [np.float64, np.float32]
 
 
@@ -66,8 +68,21 @@ def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targ
             f"({', '.join(map(repr, classes.tolist()))}). One class leaves nothing to separate."
         )
     codes = np.searchsorted(classes, np.where(used, y, classes[0]))
-    weights = weights * _class_weights(class_weight, classes, codes, weights)[codes]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # looked for in what comes out
+        weights = weights * _class_weights(class_weight, classes, codes, weights)[codes]
+        _require_summable(weights[used])
     return Targets(classes, codes.astype(np.intp), weights)
+
+
+def _require_summable(weights: NDArray[np.float64]) -> None:
+    """Doubles have sixteen digits: a weight too small beside the sum of all of them would not count at all."""
+    total, least = float(weights.sum()), float(weights.min())
+    if not (total < 1e300 and least >= 1e-15 * total and least > 1e-300):
+        raise ValueError(
+            "sample_weight times class_weight must be between 1e-15 times and all of its sum, and within double "
+            f"precision, got weights from {least:g} to {float(weights.max()):g} with the sum {total:g}. "
+            "Leave out the rows of least weight, or raise it."
+        )
 
 
 def _sample_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
@@ -102,7 +117,7 @@ def _class_weights(
     for label, factor in _plain(class_weight).items():
         if label not in known:
             raise ValueError(f"class_weight must name classes of y, got {label!r}. The classes are {classes.tolist()}.")
-        if not np.isfinite(factor) or factor <= 0:
+        if not is_real(factor) or factor <= 0:
             raise ValueError(f"class_weight must be > 0 for each class, got {factor!r} for class {label!r}.")
         factors[known[label]] = factor
     return factors

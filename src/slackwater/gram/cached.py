@@ -138,7 +138,7 @@ class CachedRows:
         room = min(self.block_rows - len(missing), self.slots // 2, self.slots - held - len(missing))
         remaining = self.ledger.remaining
         if remaining is not None:
-            room = min(room, remaining // self.n - len(missing))
+            room = min(room, remaining // self.n // 4 - len(missing))  # a small budget is not for guesses
         if room <= 0:
             return []
         taken = set(missing)

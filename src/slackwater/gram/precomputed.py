@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from slackwater.errors import KernelError
+from slackwater.errors import IndefiniteKernelError, KernelError
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, as_indices, read_only
 from slackwater.kernels.points import Floats
@@ -43,6 +43,7 @@ class PrecomputedRows:
             values = values.astype(np.float64)
         require_finite(values)
         require_symmetric(values)
+        require_bounded(values)
         self.matrix = read_only(values)
         self.ledger = ledger
         self._diagonal: NDArray[np.float64] | None = None
@@ -95,6 +96,21 @@ def require_finite(matrix: Floats) -> None:
             value = matrix[start + row, column]
             raise KernelError(
                 f"the precomputed kernel is {value} at [{start + row}, {column}], expected finite numbers."
+            )
+
+
+def require_bounded(matrix: Floats) -> None:
+    """Raise IndefiniteKernelError naming a pair with |K_ij| > √(K_ii K_jj): no such matrix is semi-definite."""
+    scale = np.sqrt(np.maximum(matrix.diagonal().astype(np.float64), 0.0))
+    for start in range(0, matrix.shape[0], TILE):
+        tile = np.abs(matrix[start : start + TILE].astype(np.float64))
+        excess = tile - (1.0 + 1e-4) * np.outer(scale[start : start + TILE], scale)
+        if excess.size and excess.max() > 1e-6 * max(1.0, float(scale.max()) ** 2):
+            row, column = (int(axis) for axis in np.unravel_index(int(excess.argmax()), excess.shape))
+            raise IndefiniteKernelError(
+                f"a precomputed kernel must be positive semi-definite, got K[{start + row}, {column}] = "
+                f"{matrix[start + row, column]} beside the diagonal entries {scale[start + row] ** 2:g} and "
+                f"{scale[column] ** 2:g}. Check the kernel, or clip the negative eigenvalues."
             )
 
 

@@ -38,7 +38,8 @@ class Custom:
 
     def fill(self, left: Points, right: Points, out: Floats) -> None:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
-        out[...] = _checked(self.function(left.raw, right.raw), (len(left), len(right)), self._label)
+        values = self.function(_protected(left.raw), _protected(right.raw))
+        out[...] = _checked(values, (len(left), len(right)), self._label)
 
     def diagonal(self, points: Points) -> NDArray[np.float64]:
         """Call the function on one point at a time: n evaluations, no more."""
@@ -59,6 +60,15 @@ class Custom:
     @property
     def _label(self) -> str:
         return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+
+def _protected(raw: Any) -> Any:
+    """An array that a function cannot change: it is the user's own data."""
+    if not isinstance(raw, np.ndarray):
+        return raw
+    view = raw.view()
+    view.flags.writeable = False
+    return view
 
 
 def _checked(values: Any, shape: tuple[int, ...], label: str) -> NDArray[Any]:

@@ -85,8 +85,15 @@ def resolve_gamma(
         raise ValueError(f"gamma={gamma!r} needs points of at least one feature, got none.")
     if gamma == "auto":
         return 1.0 / vectors.n_features
-    variance = entry_variance(vectors, weights)
-    return 1.0 / (vectors.n_features * variance) if variance > 0 else 1.0
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        variance = entry_variance(vectors, weights)
+        scale = np.float64(1.0) / (vectors.n_features * variance) if variance > 0 else np.float64(1.0)
+    if not (np.isfinite(variance) and 0.0 < scale < np.inf):
+        raise ValueError(
+            f"gamma='scale' cannot be derived from X, whose variance is {variance:g}: its values are too large or too "
+            "small. Scale the features, or pass gamma as a number."
+        )
+    return float(scale)
 
 
 def entry_variance(points: Vectors, weights: NDArray[np.float64] | None = None) -> float:
@@ -100,7 +107,7 @@ def entry_variance(points: Vectors, weights: NDArray[np.float64] | None = None) 
     squares = 0.0
     for rows, weight in _chunks(points, row_weights):
         _, squared, counts = sums(rows, mean)
-        squares += float(weight @ (squared + (points.n_features - counts) * mean**2))
+        squares += float(weight @ (squared + (points.n_features - counts) * np.float64(mean) ** 2))
     return squares / total
 
 

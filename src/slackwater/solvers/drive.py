@@ -147,7 +147,8 @@ def _rows_ahead(step: int) -> int:
 def _interrupt_flag() -> Iterator[threading.Event]:
     """Turn the first Ctrl-C into a flag, so that it cannot tear a step apart; the second one raises."""
     flag = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as under nohup: it stays ignored
+    if ignored or threading.current_thread() is not threading.main_thread():
         yield flag
         return
     previous = signal.getsignal(signal.SIGINT)

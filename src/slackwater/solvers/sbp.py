@@ -27,6 +27,7 @@ from slackwater.solvers.base import Assessment
 from slackwater.solvers.basins import Basins, Levels
 from slackwater.solvers.urn import Urn
 
+_ROUNDING = 1e-4  # of float32 kernel values: two nearly equal examples can seem to be at a negative distance
 _REFRESH_EVERY = 1024  # steps between two computations of ‖w‖ from scratch, which keep rounding from piling up
 
 
@@ -191,7 +192,7 @@ class StochasticBatchPerceptron:
             bound=upper,
             gap=relative_gap(margin, upper),
             margin=margin,
-            slack_nu=self.nu / norm if norm > 0.0 else math.nan,
+            slack_nu=self.nu / norm if norm > 0.0 and margin > 0.0 else math.nan,
             n_support=int(np.count_nonzero(coefficients)),
             holdout_error=None if holdout is None else weighted_error(responses, problem.labels, bias, holdout),
         )
@@ -257,9 +258,10 @@ def _growth(
 ) -> float:
     """By how much ‖w‖² grows when Σ_k amounts_k Φ(x_k) is added (line 8, for one example or a pair)."""
     cross = float(amounts @ rows[:, indices].astype(np.float64) @ amounts)
-    if cross < 0.0:
+    longest = float(amounts**2 @ np.abs(rows[np.arange(len(indices)), indices].astype(np.float64)))
+    if cross < -_ROUNDING * longest:
         raise IndefiniteKernelError(
             f"kernel must be positive semi-definite, but a step has the squared length {cross:g}. "
             "Use another kernel or other kernel parameters."
         )
-    return 2.0 * step_size * float(responses[indices].sum()) + cross
+    return 2.0 * step_size * float(responses[indices].sum()) + max(cross, 0.0)

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.floating[Any]]
 
+_EXPONENT = {4: (np.uint32, np.uint32(0x7F800000)), 8: (np.uint64, np.uint64(0x7FF0000000000000))}
+
 
 def checked_responses(responses: ArrayLike) -> Floats:
     """The responses as a contiguous array of float32 or float64, copied only if they are not one already."""
@@ -32,6 +34,12 @@ def checked_weights(weights: ArrayLike | None, size: int) -> Floats | None:
         )
     if not array.any():
         raise ValueError("weights must hold a positive value, got zeros only. With weight 0 an example is left out.")
+    least, total = float(array[array > 0].min()), float(array.sum(dtype=np.float64))
+    if least < 1e-15 * total:
+        raise ValueError(
+            f"weights must be at least 1e-15 of their sum, or 0, got {least!r} of {total!r}. "
+            "A double cannot add them; give the least weights 0."
+        )
     return array
 
 
@@ -97,7 +105,8 @@ def _as_floats(name: str, values: ArrayLike) -> Floats:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     array = np.ascontiguousarray(array)
-    if not _scan_loops.all_finite(array):
+    bits, mask = _EXPONENT[array.dtype.itemsize]
+    if _scan_loops.some_set(array.view(bits), mask):
         odd = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(
             f"{name} must be finite, got {array[odd]} at index {odd}. Look for overflow or missing data upstream."

@@ -199,13 +199,16 @@ def gather_second(values: Any, labels: Any, weights: Any, floor: float, ceiling:
     return gather(values, labels, -1, weights, floor, ceiling)
 
 
-@compiled_reordering
-def all_finite(values: Any) -> bool:
-    """Whether no value is NaN or infinite: 0 times such a value is NaN; the flags leave NaN its meaning."""
-    nothing = values[:0].sum()
-    for i in range(values.size):
-        nothing += values[i] * values.dtype.type(0)
-    return bool(nothing == 0)
+@compiled
+def some_set(bits: Any, mask: Any) -> bool:
+    """Whether some number has all bits of the mask: of an exponent, those of NaN and infinity.
+
+    On integers, because what multiplying by zero makes of NaN depends on how a compiler fuses it.
+    """
+    found = np.int32(0)
+    for i in range(bits.size):
+        found |= np.int32((bits[i] & mask) == mask)
+    return bool(found)
 
 
 @compiled

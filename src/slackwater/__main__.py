@@ -1,0 +1,5 @@
+"""``python -m slackwater``: the command."""
+
+from slackwater.cli import main
+
+main()
