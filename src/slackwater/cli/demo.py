@@ -82,8 +82,8 @@ def _shifted(images: NDArray[Any], rows: int, columns: int) -> NDArray[Any]:
 
 def _warm_up(X: NDArray[Any], y: NDArray[Any]) -> None:
     few = np.r_[np.flatnonzero(y)[:50], np.flatnonzero(~y)[:50]]
-    for model in (SBPClassifier(max_iter=20, random_state=0), SVC()):
-        _quietly(lambda model=model: model.fit(X[few], y[few]).predict(X[few]))
+    _quietly(lambda: SBPClassifier(max_iter=20, random_state=0).fit(X[few], y[few]).predict(X[few]))
+    _quietly(lambda: SVC().fit(X[few], y[few]))
 
 
 def _measure(name: str, model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Result:
