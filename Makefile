@@ -25,10 +25,11 @@ format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
-bench: $(VENV)/dev.stamp
+bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/levels.py
 	$(BIN)/python bench/rows.py
 	$(BIN)/python bench/sbp.py
+	$(BIN)/python bench/race.py
 
 clean:
 	rm -rf $(VENV) demo results
@@ -39,6 +40,10 @@ $(VENV)/bin/python:
 
 $(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet -e ".[demo]"
+	touch $@
+
+$(VENV)/bench.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet -e ".[bench]"
 	touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python

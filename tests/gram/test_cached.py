@@ -89,7 +89,7 @@ def test_rows_ahead_are_limited_by_slots_block_and_budget() -> None:
     by_block = cached(60, block_rows=4)
     by_block.rows([0], ahead=everything)
     assert by_block.ledger.train == 4 * N
-    by_budget = cached(60, limit=3 * N + 5)
+    by_budget = cached(60, limit=12 * N + 5)  # a quarter of what is left may be spent on one block
     by_budget.rows([0], ahead=everything)
     assert by_budget.ledger.train == 3 * N
 

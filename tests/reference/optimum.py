@@ -2,7 +2,7 @@
 
     f* = min over p of ‖Σ p_i y_i Φ(x_i)‖ + V·q   subject to   0 <= p_i <= ω_i q, Σ p_i = 1 (Σ p_i y_i = 0 with bias)
 
-solved by SciPy's trust-constr in (p, q), then polished and bracketed: every feasible p is an upper bound, and every
+solved by SciPy's SLSQP in (p, q), then bracketed: every feasible p is an upper bound, and every
 w in the unit ball a lower one, so the answer comes with its own error.
 """
 
@@ -25,12 +25,13 @@ def slack_constrained_optimum(
     """Lower and upper bound on the optimum, close together."""
     n = len(labels)
     omega = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
-    signed = labels[:, None] * gram * labels[None, :] + 1e-14 * np.eye(n)
-    p = _solve_dual(signed, labels, volume, omega, bias)
-    norm = np.sqrt(p @ signed @ p)
+    signed = labels[:, None] * gram * labels[None, :]
+    # The jitter keeps the square root smooth where examples cancel; the bounds below are computed without it.
+    p = _solve_dual(signed + 1e-14 * np.eye(n), labels, volume, omega, bias)
+    norm = np.sqrt(max(p @ signed @ p, 0.0))
     upper = norm + volume * (p / omega).max()
-    lower = _level_by_lp(signed @ p / max(norm, 1e-300), labels, volume, omega, bias)
-    return Optimum(lower, upper)
+    direction = signed @ p / norm if norm > 1e-7 else np.zeros(n)
+    return Optimum(_level_by_lp(direction, labels, volume, omega, bias), upper)
 
 
 def _solve_dual(signed, labels, volume, omega, bias) -> np.ndarray:

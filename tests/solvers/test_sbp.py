@@ -11,8 +11,11 @@ from problems import gaussian_gram, noisy_blobs, precomputed_problem
 from reference.optimum import slack_constrained_optimum
 from reference.sbp import naive_sbp
 from slackwater.errors import IndefiniteKernelError
+from slackwater.gram.direct import DirectRows
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
+from slackwater.kernels.custom import Custom
+from slackwater.kernels.points import as_points
 from slackwater.problem import Problem
 from slackwater.solvers.basins import OneBasin, TwoBasins
 from slackwater.solvers.sbp import StochasticBatchPerceptron, last_iterate, mean_iterate
@@ -210,8 +213,8 @@ def test_rows_foreseen_are_mostly_the_rows_drawn_next():
 
 
 def test_a_step_of_negative_length_is_refused_as_an_indefinite_kernel():
-    gram = np.array([[1.0, 2.0], [2.0, 1.0]])
-    rows = PrecomputedRows(gram, EvaluationLedger())
+    kernel = Custom(lambda A, B: np.where(A == B.T, 1.0, 2.0))
+    rows = DirectRows(kernel, as_points(np.array([[0.0], [1.0]])), EvaluationLedger())
     problem = Problem(rows, np.array([1, -1], dtype=np.int8), None, np.arange(2))
     with pytest.raises(IndefiniteKernelError, match="positive semi-definite"):
         run(StochasticBatchPerceptron(0.1, TwoBasins()), problem, 5)

@@ -1,0 +1,160 @@
+"""Race slackwater.SVC against its peers in one run: time and error side by side.
+
+    python bench/race.py [--races adult mnist ...] [--seeds 3] [--peers sklearnex sklearn nystroem] [--budget 600]
+
+Each contestant trains in a process of its own, one after the other, on the same data; medians over the seeds are
+printed and written to results/race.csv. "floor" is the time BLAS and the finish need for the kernel block of all rows
+with the support vectors, which any method pays that ends with exact responses. Needs: pip install ".[bench]".
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RACES: dict[str, dict[str, Any]] = {
+    "adult": {"data": "adult", "C": 1.0, "gamma": 0.05},
+    "adult-100": {"data": "adult", "C": 100.0, "gamma": 0.005},
+    "mnist": {"data": "mnist", "C": 1.0, "gamma": 0.02},
+    "mnist-1000": {"data": "mnist", "C": 1000.0, "gamma": 0.02},
+    "forest-25k": {"data": "forest", "C": 1e4, "gamma": 1e-4, "rows": 25_000},
+    "forest-100k": {"data": "forest", "C": 1e4, "gamma": 1e-4, "rows": 100_000},
+}
+COLUMNS = ["fit", "error", "support", "evaluations", "gap", "predict", "peak_gb", "floor"]
+
+
+def contestant(name: str, C: float, gamma: float, seed: int) -> Any:
+    if name == "slackwater":
+        from slackwater import SVC
+
+        return SVC(C=C, gamma=gamma, random_state=seed)
+    if name == "sklearnex":
+        from sklearnex.svm import SVC
+
+        return SVC(C=C, gamma=gamma)
+    if name == "sklearn":
+        from sklearn.svm import SVC
+
+        return SVC(C=C, gamma=gamma)
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import LinearSVC
+
+    return make_pipeline(Nystroem(gamma=gamma, n_components=1000, random_state=seed), LinearSVC(C=C, random_state=seed))
+
+
+def load(race: dict[str, Any], seed: int) -> tuple[Any, Any, Any, Any]:
+    from slackwater.datasets import load_dataset
+
+    data = load_dataset(race["data"])
+    if "rows" not in race:
+        return tuple(data)
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(data.y_train))[: race["rows"]])
+    return data.X_train[chosen], data.y_train[chosen], data.X_test, data.y_test
+
+
+def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, float]:
+    """Train and judge one contestant in this process."""
+    warnings.simplefilter("ignore")
+    X, y, X_test, y_test = load(race, seed)
+    few = np.r_[np.flatnonzero(y > 0)[:60], np.flatnonzero(y < 0)[:60]]
+    contestant(name, race["C"], race["gamma"], seed).fit(X[few], y[few]).predict(X_test[:5])  # compile, load libraries
+    model = contestant(name, race["C"], race["gamma"], seed)
+    start = time.perf_counter()
+    model.fit(X, y)
+    fitted = time.perf_counter()
+    error = float(np.mean(model.predict(X_test) != y_test))
+    predicted = time.perf_counter()
+    support = getattr(model, "support_", np.empty(0, dtype=int))
+    return {
+        "fit": fitted - start,
+        "error": error,
+        "support": len(support),
+        "evaluations": float(getattr(model, "n_kernel_evals_", np.nan)),
+        "gap": float(getattr(model, "gap_", np.nan)),
+        "predict": predicted - fitted,
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "floor": floor(X, support, race["gamma"]) if name == "slackwater" else np.nan,
+    }
+
+
+def floor(X: Any, support: Any, gamma: float) -> float:
+    from slackwater.kernels.blocks import block
+    from slackwater.kernels.points import as_points
+    from slackwater.kernels.radial import Gaussian
+    from slackwater.workers import Workers, thread_count
+
+    points, kernel, total = as_points(X), Gaussian(gamma), 0.0
+    with Workers(thread_count(None)) as workers:
+        for start in range(0, len(support), 512):
+            rows = points.take(support[start : start + 512])
+            out = np.empty((len(rows), len(points)), dtype=points.dtype)
+            begin = time.perf_counter()
+            block(kernel, rows, points, out=out, workers=workers)
+            total += time.perf_counter() - begin
+    return total
+
+
+def in_own_process(name: str, race: str, seed: int, budget: float) -> dict[str, float] | None:
+    arguments = [sys.executable, __file__, "--one", name, race, str(seed)]
+    try:
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=budget)
+    except subprocess.TimeoutExpired:
+        return None
+    except subprocess.CalledProcessError as error:
+        print(f"{name} failed on {race}: {error.stderr.strip().splitlines()[-1]}", flush=True)
+        return None
+    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def median(results: list[dict[str, float]]) -> dict[str, float]:
+    return {column: statistics.median(result[column] for result in results) for column in COLUMNS}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--races", nargs="+", choices=RACES, default=["adult", "mnist"])
+    parser.add_argument("--peers", nargs="+", default=["sklearnex", "nystroem"])
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--budget", type=float, default=600.0, help="seconds after which a contestant is taken out")
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        name, race, seed = options.one
+        print(json.dumps(run_one(name, RACES[race], int(seed))))
+        return
+    Path("results").mkdir(exist_ok=True)
+    with open("results/race.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["race", "contestant", *COLUMNS, "ratio_to_onedal"])
+        print(f"{'race':<12}{'contestant':<12}" + "".join(f"{c:>13}" for c in [*COLUMNS, "to oneDAL"]))
+        for race in options.races:
+            table = {}
+            for name in ["slackwater", *options.peers]:
+                runs = [in_own_process(name, race, seed, options.budget) for seed in range(options.seeds)]
+                if all(run is not None for run in runs):
+                    table[name] = median([run for run in runs if run is not None])
+            for name, row in table.items():
+                ratio = row["fit"] / table["sklearnex"]["fit"] if "sklearnex" in table else float("nan")
+                writer.writerow([race, name, *(row[c] for c in COLUMNS), ratio])
+                print(
+                    f"{race:<12}{name:<12}" + "".join(f"{row[c]:>13.4g}" for c in COLUMNS) + f"{ratio:>13.3g}",
+                    flush=True,
+                )
+            stream.flush()
+
+
+if __name__ == "__main__":
+    main()
