@@ -30,7 +30,7 @@ def problem():
 def advance(solver, problem, state, steps):
     for _ in range(steps):
         indices = solver.draw(problem, state)
-        solver.apply(problem, state, indices, problem.rows.rows(indices))
+        solver.apply(problem, state, indices, problem.rows.fetch(indices))
 
 
 def fresh(solver, problem):

@@ -30,7 +30,7 @@ def run(solver, problem, steps, seed=0, state=None):
     draws = []
     for _ in range(steps):
         indices = solver.draw(problem, state)
-        solver.apply(problem, state, indices, problem.rows.rows(indices))
+        solver.apply(problem, state, indices, problem.rows.fetch(indices))
         draws.append(indices)
     return state, draws
 
@@ -74,7 +74,7 @@ def test_only_examples_at_or_below_the_level_are_drawn(basins):
             np.testing.assert_allclose(basins.margin_and_bias(state.levels), (gamma, bias), atol=1e-12)
         else:
             np.testing.assert_allclose(state.levels[0], level(state.responses, 0.02 * problem.n), atol=1e-12)
-        solver.apply(problem, state, indices, problem.rows.rows(indices))
+        solver.apply(problem, state, indices, problem.rows.fetch(indices))
 
 
 def test_without_slack_the_lowest_example_is_drawn():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, IndexArray, RowSource, as_indices, read_only
+from slackwater.gram.source import Ahead, IndexArray, RowBlock, RowSource, as_indices, read_only
 from slackwater.kernels.points import Floats
 
 
@@ -76,23 +76,42 @@ class CachedRows:
 
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows, computing those that are not here. One row, or neighbours, come as a view."""
-        slots = self._slots_of(indices) if columns is None else None
-        if slots:
-            return self._gather(slots)
+        if columns is None or self.slots == 0:
+            slots = self._bring_in(indices, ahead) if columns is None else None
+            return self._gather(slots) if slots is not None else self._pass_through(indices, columns)
         wanted = as_indices(indices, self.n)
-        if self.slots == 0:
-            return self.source.rows(wanted, columns)
-        if columns is not None:
-            return read_only(self._some_columns(wanted, as_indices(columns, self.n, "columns")))
+        return read_only(self._some_columns(wanted, as_indices(columns, self.n, "columns")))
+
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> RowBlock:
+        """Deliver rows where they are kept; those for which there is no room, in memory of their own."""
+        slots = self._bring_in(indices, ahead)
+        if slots is not None:
+            return RowBlock(self._shown, np.array(slots, dtype=np.intp))
+        values = self._pass_through(indices, None)
+        return RowBlock(values, np.arange(len(values)))
+
+    def _bring_in(self, indices: ArrayLike, ahead: Ahead | None) -> list[int] | None:
+        """Where the rows are, after computing those that were missing; None if there is no room for all of them."""
+        slots = self._slots_of(indices)
+        if slots:
+            return slots
+        wanted = as_indices(indices, self.n)
         missing = self._touch(wanted)
         held = len(set(wanted.tolist())) - len(missing)
         if len(missing) + held > self.slots:
-            out = np.empty((wanted.size, self.n), self.dtype)
-            self._assemble(wanted, out)
-            return read_only(out)
+            return None
         if missing:
             self._bring(missing, ahead, held)
-        return self._gather([self._slot_of[index] for index in wanted.tolist()])
+        return [self._slot_of[index] for index in wanted.tolist()]
+
+    def _pass_through(self, indices: ArrayLike, columns: ArrayLike | None) -> Floats:
+        """Rows of a request that is too large to be kept: those that are here copied, the others computed."""
+        if self.slots == 0:
+            return self.source.rows(indices, columns)
+        wanted = as_indices(indices, self.n)
+        out = np.empty((wanted.size, self.n), self.dtype)
+        self._assemble(wanted, out)
+        return read_only(out)
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Write rows into ``out``; what is computed for it is not kept."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, IndexArray, as_indices, read_only
+from slackwater.gram.source import Ahead, IndexArray, RowBlock, as_indices, read_only
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import NotFiniteError, block
 from slackwater.kernels.points import Floats, Points
@@ -62,6 +62,11 @@ class DirectRows:
         out = self._room(wanted.size, self.n if chosen is None else chosen.size)
         self._compute(wanted, chosen, out)
         return read_only(out)
+
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> RowBlock:
+        """Compute rows; as with ``rows``, their memory is used again by the next call."""
+        values = self.rows(indices)
+        return RowBlock(values, np.arange(len(values)))
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Compute rows straight into ``out``."""

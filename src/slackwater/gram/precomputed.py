@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from slackwater.errors import IndefiniteKernelError, KernelError
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, as_indices, read_only
+from slackwater.gram.source import Ahead, RowBlock, as_indices, read_only
 from slackwater.kernels.points import Floats
 
 TILE = 512  # rows and columns compared at a time
@@ -66,6 +66,12 @@ class PrecomputedRows:
             values = values[:, as_indices(columns, self.n, "columns")]
         self.ledger.charge(self.ledger.account, values.size)
         return read_only(values)
+
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> RowBlock:
+        """Point at the rows in the matrix."""
+        wanted = as_indices(indices, self.n)
+        self.ledger.charge(self.ledger.account, wanted.size * self.n)
+        return RowBlock(read_only(self.matrix), wanted)
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Copy rows into ``out``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,28 @@ from slackwater.kernels.points import Floats
 
 Ahead = Callable[[], ArrayLike]
 IndexArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Rows where they lie: row k is ``base[places[k]]``. Nothing is copied to bring them together.
+
+    Read-only, and valid until the source is asked again.
+    """
+
+    base: Floats
+    places: IndexArray
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def at(self, columns: IndexArray) -> NDArray[np.float64]:
+        """The values of the rows in some columns: shape (rows, columns)."""
+        return self.base[np.ix_(self.places, columns)].astype(np.float64)
+
+    def part(self, positions: IndexArray) -> RowBlock:
+        """Some of the rows, by their positions in the block."""
+        return RowBlock(self.base, self.places[positions])
 
 
 class RowSource(Protocol):
@@ -56,6 +79,9 @@ class RowSource(Protocol):
         ndarray of shape (len(indices), n or len(columns))
             Read-only, and valid until the next call.
         """
+
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> RowBlock:
+        """Deliver whole rows as ``rows`` does, but leave them where they are."""
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Write rows of the matrix into ``out``, of shape (len(indices), n)."""

@@ -28,17 +28,36 @@ def add_rows(
     responses: NDArray[np.float64],
     total: NDArray[np.float64],
     labels: NDArray[np.int8],
-    rows: NDArray[np.floating],
+    base: NDArray[np.floating],
+    places: NDArray[np.intp],
     amounts: NDArray[np.float64],
     shrink: float,
 ) -> None:
-    """c <- shrink·(c + y ∘ Σ_k amounts_k rows_k), then total += c (Alg. 1, lines 9-13), chunk by chunk."""
+    """c <- shrink·(c + y ∘ Σ_k amounts_k row_k), then total += c (Alg. 1, lines 9-13), chunk by chunk.
+
+    Row k is ``base[places[k]]``.
+    """
     for start in range(0, responses.size, _CHUNK):
         stop = min(start + _CHUNK, responses.size)
         part = responses[start:stop]
         for k in range(amounts.size):
-            _add(part, labels[start:stop], rows[k, start:stop], amounts[k])
+            _add(part, labels[start:stop], base[places[k], start:stop], amounts[k])
         _shrink_and_count(part, total[start:stop], shrink)
+
+
+@compiled
+def add_combination(
+    responses: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    base: NDArray[np.floating],
+    places: NDArray[np.intp],
+    amounts: NDArray[np.float64],
+) -> None:
+    """c <- c + y ∘ Σ_k amounts_k row_k, row k being ``base[places[k]]``: each row is read once, none is copied."""
+    for start in range(0, responses.size, _CHUNK):
+        stop = min(start + _CHUNK, responses.size)
+        for k in range(amounts.size):
+            _add(responses[start:stop], labels[start:stop], base[places[k], start:stop], amounts[k])
 
 
 @compiled

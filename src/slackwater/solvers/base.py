@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
+from slackwater.gram.source import RowBlock
 from slackwater.problem import Problem
 
 
@@ -44,7 +45,7 @@ class Solver(Protocol):
 
     def foresee(self, problem: Problem, state: Any, most: int) -> NDArray[np.intp]: ...
 
-    def apply(self, problem: Problem, state: Any, indices: NDArray[np.intp], rows: NDArray[np.floating]) -> None: ...
+    def apply(self, problem: Problem, state: Any, indices: NDArray[np.intp], rows: RowBlock) -> None: ...
 
     def assess(self, problem: Problem, state: Any) -> Assessment:
         """Judge the model that ``expansion`` would return; changes nothing."""

@@ -90,14 +90,11 @@ class _Run:
             share = max(1, _rows_ahead(active[0].state.step) // len(active))
             return np.concatenate([self.solver.foresee(t.problem, t.state, share) for t in active])
 
-        if len(active) == 1:
-            self.solver.apply(active[0].problem, active[0].state, drawn[0], self.rows.rows(drawn[0], ahead=ahead))
-            return
         wanted, where = np.unique(np.concatenate(drawn), return_inverse=True)
-        fetched = self.rows.rows(wanted, ahead=ahead)
+        fetched = self.rows.fetch(wanted, ahead)
         stops = np.cumsum([len(indices) for indices in drawn])
-        for task, indices, places in zip(active, drawn, np.split(where, stops[:-1]), strict=True):
-            self.solver.apply(task.problem, task.state, indices, fetched[places])
+        for task, indices, positions in zip(active, drawn, np.split(where, stops[:-1]), strict=True):
+            self.solver.apply(task.problem, task.state, indices, fetched.part(positions))
 
     def review(self, task: Task, active: int, interrupted: bool) -> None:
         """Ask the rules whether the task has ended, assessing its model where that is due."""

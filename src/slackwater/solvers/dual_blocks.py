@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
+from slackwater.gram.source import RowBlock
 from slackwater.objectives import hinge_total, weighted_error
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment
@@ -73,11 +74,13 @@ class DualBlocks:
     def foresee(self, problem: Problem, state: DualState, most: int) -> NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
 
-    def apply(self, problem: Problem, state: DualState, indices: NDArray[np.intp], rows: NDArray[np.floating]) -> None:
+    def apply(self, problem: Problem, state: DualState, indices: NDArray[np.intp], rows: RowBlock) -> None:
+        from slackwater.solvers import _loops
+
         labels = problem.labels[indices]
         alpha = state.alpha[indices]
         self.coupling.solver()(
-            rows[:, indices].astype(np.float64),
+            rows.at(indices),
             labels,
             self._caps(problem)[indices],
             alpha,
@@ -87,8 +90,8 @@ class DualBlocks:
         )
         change = (alpha - state.alpha[indices]) * labels
         moved = np.flatnonzero(change)
-        held = rows if len(moved) == len(indices) else rows[moved]
-        state.responses += problem.labels * (change[moved].astype(rows.dtype) @ held)
+        held = rows.part(moved)
+        _loops.add_combination(state.responses, problem.labels, held.base, held.places, change[moved])
         state.alpha[indices] = alpha
         state.step += 1
 

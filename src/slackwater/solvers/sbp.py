@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from slackwater.errors import IndefiniteKernelError
 from slackwater.expansion import Expansion
+from slackwater.gram.source import RowBlock
 from slackwater.objectives import margin_upper_bound, relative_gap, weighted_error
 from slackwater.problem import Problem
 from slackwater.solvers.averaging import LazyCoefficients
@@ -159,7 +160,7 @@ class StochasticBatchPerceptron:
         interleaved = np.stack([each[:shortest] for each in foreseen], axis=1).ravel()
         return np.concatenate([interleaved, *(each[shortest:] for each in foreseen)])
 
-    def apply(self, problem: Problem, state: SBPState, indices: NDArray[np.intp], rows: NDArray[np.floating]) -> None:
+    def apply(self, problem: Problem, state: SBPState, indices: NDArray[np.intp], rows: RowBlock) -> None:
         """Lines 4 and 7-12: add the examples to w, project on the unit ball."""
         from slackwater.solvers import _loops
 
@@ -170,7 +171,7 @@ class StochasticBatchPerceptron:
         for index in indices:
             state.coefficients.add(index, step_size)
         state.coefficients.end_step(shrink)
-        _loops.add_rows(state.responses, state.responses_total, problem.labels, rows, amounts, shrink)
+        _loops.add_rows(state.responses, state.responses_total, problem.labels, rows.base, rows.places, amounts, shrink)
         state.squared_norm = min(squared_norm, 1.0)
         state.step += 1
         if state.step % _REFRESH_EVERY == 0:
@@ -252,13 +253,14 @@ def _largest(diagonal: NDArray[np.float64]) -> float:
 def _growth(
     responses: NDArray[np.float64],
     indices: NDArray[np.intp],
-    rows: NDArray[np.floating],
+    rows: RowBlock,
     amounts: NDArray[np.float64],
     step_size: float,
 ) -> float:
     """By how much ‖w‖² grows when Σ_k amounts_k Φ(x_k) is added (line 8, for one example or a pair)."""
-    cross = float(amounts @ rows[:, indices].astype(np.float64) @ amounts)
-    longest = float(amounts**2 @ np.abs(rows[np.arange(len(indices)), indices].astype(np.float64)))
+    gram = rows.at(indices)
+    cross = float(amounts @ gram @ amounts)
+    longest = float(amounts**2 @ np.abs(gram.diagonal()))
     if cross < -_ROUNDING * longest:
         raise IndefiniteKernelError(
             f"kernel must be positive semi-definite, but a step has the squared length {cross:g}. "
