@@ -81,7 +81,8 @@ class SVC(KernelClassifier):
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
-        One entry for each step.
+        One entry for each step and class: problem, step, evaluations, seconds, objective (primal), bound (dual), gap,
+        margin, n_support, holdout_error (nan without a hold-out part).
 
     Examples
     --------
