@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.floating[Any]]
 
-_EXPONENT = {4: (np.uint32, np.uint32(0x7F800000)), 8: (np.uint64, np.uint64(0x7FF0000000000000))}
-
 
 def checked_responses(responses: ArrayLike) -> Floats:
     """The responses as a contiguous array of float32 or float64, copied only if they are not one already."""
@@ -105,8 +103,7 @@ def _as_floats(name: str, values: ArrayLike) -> Floats:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     array = np.ascontiguousarray(array)
-    bits, mask = _EXPONENT[array.dtype.itemsize]
-    if _scan_loops.some_set(array.view(bits), mask):
+    if not _scan_loops.all_finite(array):
         odd = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(
             f"{name} must be finite, got {array[odd]} at index {odd}. Look for overflow or missing data upstream."

@@ -33,8 +33,8 @@ WINDOW_ROOTS = 0.6  # the window about a guess should hold so many times √n po
 NEAREST = 16  # points of the sample that tell how dense the class is there
 GROWTH = 8.0
 NEWTON_PASSES = 8
-# Newton needs three to four passes, a window that is hit one and a half: better where passes leave the cache, and the
-# level is said to have moved little. A known spread means that it moves as in training, where a window holds too much.
+# Where passes leave the cache, Newton's three or four of them cost more than one and a window about its result. A known
+# spread means that the level moves as in training, too far for that.
 NEWTON_BELOW = 2**18
 
 
@@ -192,6 +192,13 @@ def search(
     warm = math.isfinite(guess_pos) and math.isfinite(guess_neg)
     if warm and labels is None and (responses.size < NEWTON_BELOW or not math.isnan(spread)):
         found = _newton(responses, weights, rule, guess_pos)
+    elif warm and labels is None and rule.b > 0.0:
+        # By volume, a pass of Newton leaves an error of second order: a window about it holds a handful of points.
+        weight, total = below(responses, weights, guess_pos)
+        better = candidate(rule, weight, total)
+        if math.isfinite(better):
+            spread = 0.1 * abs(better - guess_pos) + 4.0 * np.spacing(abs(better))
+            guess_pos = better
     if warm and not found.proven and (responses.size > SORTED_AT_ONCE or not math.isnan(spread)):
         found = _guessed(responses, labels, weights, rule, guess_pos, guess_neg, spread)
     if not found.proven and responses.size > SORTED_AT_ONCE:

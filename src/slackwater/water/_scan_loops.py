@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from slackwater._jit import compiled, compiled_reordering
+from slackwater._jit import compiled, compiled_reordering, compiled_summing
 
 CHUNK = 128  # points summed between two looks at whether any fell into the window
 LONG_CHUNK = 4096  # where there is nothing to look at: for the sum of sums to lose few digits
@@ -199,16 +199,13 @@ def gather_second(values: Any, labels: Any, weights: Any, floor: float, ceiling:
     return gather(values, labels, -1, weights, floor, ceiling)
 
 
-@compiled
-def some_set(bits: Any, mask: Any) -> bool:
-    """Whether some number has all bits of the mask: of an exponent, those of NaN and infinity.
-
-    On integers, because what multiplying by zero makes of NaN depends on how a compiler fuses it.
-    """
-    found = np.int32(0)
-    for i in range(bits.size):
-        found |= np.int32((bits[i] & mask) == mask)
-    return bool(found)
+@compiled_summing
+def all_finite(values: Any) -> bool:
+    """Whether no value is NaN or infinite: 0 times such a value is NaN, and so is every sum with it."""
+    nothing = values[:0].sum()
+    for i in range(values.size):
+        nothing += values[i] * values.dtype.type(0)
+    return bool(nothing == 0)
 
 
 @compiled
