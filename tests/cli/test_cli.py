@@ -12,6 +12,7 @@ import slackwater
 from slackwater.cli.main import app
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # matplotlib 3.8 with a newer pyparsing
 def test_the_demo_compares_and_draws(tmp_path):
     result = CliRunner().invoke(app, ["demo", "--steps", "300", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
