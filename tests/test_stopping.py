@@ -32,6 +32,7 @@ def progress(steps=5, evaluations=100, seconds=1.0, **more):
             StopReason.EVALUATIONS,
         ),
         (GapBelow(0.1), progress(gap=0.11), progress(gap=0.1), StopReason.TOLERANCE),
+        (GapBelow(0.1), progress(gap=0.1, violation=1.1), progress(gap=0.1, violation=0.9), StopReason.TOLERANCE),
     ],
 )
 def test_a_rule_speaks_exactly_at_its_limit(rule, goes_on, ends, reason):

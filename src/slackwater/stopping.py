@@ -25,7 +25,7 @@ class StopReason(str, Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a solver has come. The last two are known only at steps where the model was assessed."""
+    """How far a solver has come. The last three are known only at steps where the model was assessed."""
 
     steps: int
     evaluations: int
@@ -33,6 +33,7 @@ class Progress:
     next_cost: int = 0  # kernel evaluations the next step may need
     gap: float | None = None
     holdout_error: float | None = None
+    violation: float = 0.0
 
 
 class StoppingRule(Protocol):
@@ -69,11 +70,17 @@ class MaxEvaluations:
 
 @dataclass(frozen=True)
 class GapBelow:
+    """The relative gap is small, and so is the error of single decision values.
+
+    The gap is a sum over all examples, in which a few that are far off may hide: so none may be off by more than a
+    ten times as much (0.01 at the gap 1e-3).
+    """
+
     tolerance: float
 
     def __call__(self, progress: Progress) -> StopReason | None:
         small = progress.gap is not None and progress.gap <= self.tolerance
-        return StopReason.TOLERANCE if small else None
+        return StopReason.TOLERANCE if small and progress.violation <= 10.0 * self.tolerance else None
 
 
 @dataclass

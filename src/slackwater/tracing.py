@@ -30,6 +30,7 @@ class Snapshot(NamedTuple):
     margin: float
     n_support: int
     holdout_error: float  # NaN without a hold-out part
+    violation: float
 
 
 def snapshot(problem: int, step: int, progress: Progress, assessment: Assessment) -> Snapshot:
@@ -45,6 +46,7 @@ def snapshot(problem: int, step: int, progress: Progress, assessment: Assessment
         margin=assessment.margin,
         n_support=assessment.n_support,
         holdout_error=float("nan") if error is None else error,
+        violation=assessment.violation,
     )
 
 

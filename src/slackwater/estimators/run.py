@@ -147,9 +147,10 @@ class Checkpointer:
 
 def _rows_of(history: NDArray[np.float64]) -> list[Snapshot]:
     rows = []
-    for problem, step, evaluations, seconds, objective, bound, gap, margin, n_support, error in history.tolist():
-        whole = (int(problem), int(step), int(evaluations))
-        rows.append(Snapshot(*whole, seconds, objective, bound, gap, margin, int(n_support), error))
+    for row in history.tolist():
+        values = dict(zip(Snapshot._fields, row, strict=True))
+        whole = {name: int(values[name]) for name in ("problem", "step", "evaluations", "n_support")}
+        rows.append(Snapshot(**{**values, **whole}))
     return rows
 
 
@@ -158,4 +159,5 @@ def _replay(solver: Solver, task: Task, row: Snapshot) -> None:
     if not solver.due(row.step):
         return
     error = None if np.isnan(row.holdout_error) else row.holdout_error
-    task.reason = first_reason(task.rules, Progress(0, 0, 0.0, gap=row.gap, holdout_error=error))
+    progress = Progress(0, 0, 0.0, gap=row.gap, holdout_error=error, violation=row.violation)
+    task.reason = first_reason(task.rules, progress)

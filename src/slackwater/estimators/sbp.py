@@ -86,7 +86,7 @@ class SBPClassifier(KernelClassifier):
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
         One entry for each assessment of the model on the way: problem, step, evaluations, seconds, objective, bound,
-        gap, margin, n_support, holdout_error (nan without a hold-out part).
+        gap, margin, n_support, holdout_error (nan without a hold-out part), violation.
 
     References
     ----------

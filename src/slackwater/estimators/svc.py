@@ -38,7 +38,8 @@ class SVC(KernelClassifier):
     class_weight : dict or "balanced", optional
         Multiplies the sample weights of each class.
     tol : float, default=1e-3
-        Stop at this relative gap between primal and dual objective, ``gap_``.
+        Stop at this relative gap between primal and dual objective, ``gap_``, and when no example is further than ten
+        times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
         Stop after this many steps, each of which works on a block of up to 512 examples.
     max_time : float, optional
@@ -82,7 +83,7 @@ class SVC(KernelClassifier):
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
         One entry for each step and class: problem, step, evaluations, seconds, objective (primal), bound (dual), gap,
-        margin, n_support, holdout_error (nan without a hold-out part).
+        margin, n_support, holdout_error (nan without a hold-out part), violation.
 
     Examples
     --------

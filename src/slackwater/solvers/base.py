@@ -22,6 +22,7 @@ class Assessment(NamedTuple):
     slack_nu: float  # the nu for which the model's norm and loss would be optimal: loss / ‖w‖
     n_support: int
     holdout_error: float | None
+    violation: float = 0.0  # by how much an example is on the wrong side of where an optimum has it; 0 if not known
 
 
 class Solver(Protocol):

@@ -103,7 +103,12 @@ class _Run:
         if due:
             assessment = self._assess(task, progress)
             self.solver.remember(task.state, assessment)
-            progress = replace(progress, gap=assessment.gap, holdout_error=assessment.holdout_error)
+            progress = replace(
+                progress,
+                gap=assessment.gap,
+                holdout_error=assessment.holdout_error,
+                violation=assessment.violation,
+            )
         task.reason = first_reason(task.rules, progress)
         if interrupted and task.steps() > 0:
             task.reason = task.reason or StopReason.INTERRUPT

@@ -112,6 +112,7 @@ class DualBlocks:
             slack_nu=loss / (self.C * problem.total_weight * norm) if norm > 0.0 else math.nan,
             n_support=int(np.count_nonzero(state.alpha)),
             holdout_error=None if holdout is None else weighted_error(state.responses, problem.labels, bias, holdout),
+            violation=self._violations(problem, state).largest,
         )
 
     def remember(self, state: DualState, assessment: Assessment) -> None:
