@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import Points
+from slackwater.kernels.points import Points, quicker_form
 from slackwater.workers import Workers
 
 _TILE_ROWS = 256
@@ -45,12 +45,13 @@ def decision_values(
     float32 and summed in float64 over the tiles.
     """
     values = np.empty((len(points), len(coefficients)))
+    support = quicker_form(support)
     dtype = np.result_type(points.dtype, support.dtype)
     extreme = np.abs(coefficients).max(initial=0.0) > 1e30 or np.abs(coefficients).max(initial=1.0) < 1e-30
     factors = np.ascontiguousarray(coefficients.T, dtype=np.float64 if extreme else dtype)
 
     def evaluate(start: int) -> None:
-        left = points.slice(start, min(start + _TILE_ROWS, len(points)))
+        left = quicker_form(points.slice(start, min(start + _TILE_ROWS, len(points))))
         sums = np.zeros((len(left), len(coefficients)))
         tile = np.empty((len(left), _TILE_COLUMNS), dtype=dtype)
         for first in range(0, len(support), _TILE_COLUMNS):

@@ -1,6 +1,8 @@
-"""The best bias, and blocks solved exactly, against SciPy."""
+"""The best multiple and bias, and blocks solved exactly, against SciPy."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,35 +11,54 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from problems import gaussian_gram, noisy_blobs
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.precomputed import PrecomputedRows
+from slackwater.problem import Problem
 from slackwater.solvers import _dual_loops
 from slackwater.solvers.coupling import Balanced, Free, merge_blocks
 
 
-@given(st.integers(0, 10_000))
-def test_the_best_bias_minimises_the_hinge_loss(seed):
-    rng = np.random.default_rng(seed)
+def _cost(problem, responses, norm, C, scale, bias):
+    weights = np.ones(problem.n) if problem.weights is None else problem.weights
+    margins = scale * responses + problem.labels * bias
+    return 0.5 * (scale * norm) ** 2 + C * (weights * np.maximum(0.0, 1.0 - margins)).sum()
+
+
+def _problem(rng, weighted):
     n = int(rng.integers(2, 30))
     labels = np.where(rng.random(n) < 0.5, 1, -1).astype(np.int8)
     labels[:2] = (1, -1)
-    shortfall = np.round(rng.standard_normal(n), int(rng.integers(0, 3)))
-    caps = rng.integers(0, 3, n).astype(float)
-    caps[:2] = 1.0
+    weights = rng.integers(0, 3, n).astype(float)
+    weights[:2] = 1.0
+    return Problem(PrecomputedRows(np.eye(n), EvaluationLedger()), labels, weights if weighted else None, np.arange(n))
 
-    def loss(bias):
-        return (caps * np.maximum(0.0, shortfall - labels * bias)).sum()
 
-    found = Balanced().best_bias(labels, shortfall, caps)
-    assert loss(found) <= min(loss(labels[i] * shortfall[i]) for i in range(n)) + 1e-9
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("coupling", [Free(), Balanced()])
+@given(seed=st.integers(0, 10_000))
+def test_no_other_multiple_of_w_and_no_other_bias_costs_less(coupling, weighted, seed):
+    rng = np.random.default_rng(seed)
+    problem = _problem(rng, weighted)
+    responses = np.round(rng.standard_normal(problem.n) + 0.5, int(rng.integers(0, 3)))
+    norm, C = float(rng.uniform(0.2, 3.0)), float(10.0 ** rng.uniform(-2, 2))
+    found = coupling.best_scale(problem, responses, norm, C)
+    best = _cost(problem, responses, norm, C, *found)
+    free = 0.0 if isinstance(coupling, Free) else 1.0
+    for reach in (1.0, 0.1, 1e-3, 1e-5):
+        for scale, bias in reach * rng.standard_normal((50, 2)):
+            other = _cost(problem, responses, norm, C, max(0.0, found.scale + scale), found.bias + free * bias)
+            assert best <= other * (1.0 + 1e-9)
 
 
 @given(st.integers(0, 10_000))
-def test_swapping_the_classes_negates_the_best_bias(seed):
+def test_swapping_the_classes_negates_the_bias(seed):
     rng = np.random.default_rng(seed)
-    labels = np.where(rng.random(20) < 0.5, 1, -1).astype(np.int8)
-    labels[:2] = (1, -1)
-    shortfall, caps = rng.standard_normal(20), np.ones(20)
-    one, other = (Balanced().best_bias(y, shortfall, caps) for y in (labels, (-labels).astype(np.int8)))
-    assert one == pytest.approx(-other, abs=1e-12)
+    problem = _problem(rng, weighted=False)
+    swapped = replace(problem, labels=(-problem.labels).astype(np.int8))
+    responses = rng.standard_normal(problem.n)
+    one, other = (Balanced().best_scale(each, responses, 1.0, 1.0) for each in (problem, swapped))
+    assert one.scale == pytest.approx(other.scale, abs=1e-12)
+    assert one.bias == pytest.approx(-other.bias, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -75,6 +75,9 @@ class SVC(KernelClassifier):
         Certified relative gap: (primal - dual) / primal.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.
+    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+        Signed coefficients of the support vectors. They belong to the multiple of a dual solution that costs least, so
+        that bounded ones are not C but C times that factor, which tends to 1 as ``gap_`` tends to 0.
     slack_nu_ : float, or ndarray of shape (n_classes,)
         Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
     n_iter_, n_kernel_evals_ : int

@@ -20,7 +20,7 @@ from slackwater.gram.precomputed import PrecomputedRows
 from slackwater.gram.psd import check_positive_semidefinite, smallest_relative_eigenvalue
 from slackwater.gram.source import RowSource
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import Points
+from slackwater.kernels.points import Points, quicker_form
 from slackwater.kernels.registry import KERNELS
 from slackwater.problem import Problem
 from slackwater.workers import Workers
@@ -74,7 +74,7 @@ def feature_training_set(
         points = points.take(kept)
     hold = _held_out(codes[kept], distinct.order, holdout_fraction, rng)
     ledger = EvaluationLedger()
-    direct = DirectRows(kernel, points, ledger, workers)
+    direct = DirectRows(kernel, quicker_form(points) if kernel.name in KERNELS else points, ledger, workers)
     return TrainingSet(
         kept=kept,
         codes=codes[kept],

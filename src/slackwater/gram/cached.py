@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, IndexArray, RowBlock, RowSource, as_indices, read_only
+from slackwater.gram.source import Ahead, DenseRows, IndexArray, RowSource, as_indices, read_only
 from slackwater.kernels.points import Floats
 
 
@@ -62,6 +62,11 @@ class CachedRows:
         return self.source.dtype
 
     @property
+    def row_bytes(self) -> int:
+        """Memory that a row takes."""
+        return self.n * self.dtype.itemsize
+
+    @property
     def ledger(self) -> EvaluationLedger:
         """The source's ledger: this class computes nothing."""
         return self.source.ledger
@@ -82,13 +87,13 @@ class CachedRows:
         wanted = as_indices(indices, self.n)
         return read_only(self._some_columns(wanted, as_indices(columns, self.n, "columns")))
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> RowBlock:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
         """Deliver rows where they are kept; those for which there is no room, in memory of their own."""
         slots = self._bring_in(indices, ahead)
         if slots is not None:
-            return RowBlock(self._shown, np.array(slots, dtype=np.intp))
+            return DenseRows(self._shown, np.array(slots, dtype=np.intp))
         values = self._pass_through(indices, None)
-        return RowBlock(values, np.arange(len(values)))
+        return DenseRows(values, np.arange(len(values)))
 
     def _bring_in(self, indices: ArrayLike, ahead: Ahead | None) -> list[int] | None:
         """Where the rows are, after computing those that were missing; None if there is no room for all of them."""

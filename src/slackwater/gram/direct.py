@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, IndexArray, RowBlock, as_indices, read_only
+from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import NotFiniteError, block
 from slackwater.kernels.points import Floats, Points
@@ -55,6 +55,11 @@ class DirectRows:
         """Type of the values."""
         return self.points.dtype
 
+    @property
+    def row_bytes(self) -> int:
+        """Memory that a row takes."""
+        return self.n * self.dtype.itemsize
+
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Compute rows; the memory they are returned in is used again by the next call."""
         wanted = as_indices(indices, self.n)
@@ -63,10 +68,10 @@ class DirectRows:
         self._compute(wanted, chosen, out)
         return read_only(out)
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> RowBlock:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
         """Compute rows; as with ``rows``, their memory is used again by the next call."""
         values = self.rows(indices)
-        return RowBlock(values, np.arange(len(values)))
+        return DenseRows(values, np.arange(len(values)))
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Compute rows straight into ``out``."""

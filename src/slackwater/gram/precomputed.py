@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from slackwater.errors import IndefiniteKernelError, KernelError
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, RowBlock, as_indices, read_only
+from slackwater.gram.source import Ahead, DenseRows, as_indices, read_only
 from slackwater.kernels.points import Floats
 
 TILE = 512  # rows and columns compared at a time
@@ -58,6 +58,11 @@ class PrecomputedRows:
         """Type of the values."""
         return self.matrix.dtype
 
+    @property
+    def row_bytes(self) -> int:
+        """Memory that a row takes."""
+        return self.n * self.dtype.itemsize
+
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows: as a view where they follow one another in the matrix, else as a copy."""
         wanted = as_indices(indices, self.n)
@@ -67,11 +72,11 @@ class PrecomputedRows:
         self.ledger.charge(self.ledger.account, values.size)
         return read_only(values)
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> RowBlock:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
         """Point at the rows in the matrix."""
         wanted = as_indices(indices, self.n)
         self.ledger.charge(self.ledger.account, wanted.size * self.n)
-        return RowBlock(read_only(self.matrix), wanted)
+        return DenseRows(read_only(self.matrix), wanted)
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Copy rows into ``out``."""

@@ -16,12 +16,24 @@ Ahead = Callable[[], ArrayLike]
 IndexArray = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class RowBlock:
-    """Rows where they lie: row k is ``base[places[k]]``. Nothing is copied to bring them together.
+class RowBlock(Protocol):
+    """Some rows of a kernel matrix, however they are kept. Read-only, and valid until the source is asked again."""
 
-    Read-only, and valid until the source is asked again.
-    """
+    def __len__(self) -> int: ...
+
+    def at(self, columns: IndexArray) -> NDArray[np.float64]:
+        """The values of the rows in some columns: shape (rows, columns)."""
+
+    def part(self, positions: IndexArray) -> RowBlock:
+        """Some of the rows, by their positions in the block."""
+
+    def add_to(self, responses: NDArray[np.float64], labels: NDArray[np.int8], amounts: NDArray[np.float64]) -> None:
+        """responses += labels ∘ Σ_k amounts_k row_k."""
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """Rows where they lie: row k is ``base[places[k]]``. Nothing is copied to bring them together."""
 
     base: Floats
     places: IndexArray
@@ -33,9 +45,15 @@ class RowBlock:
         """The values of the rows in some columns: shape (rows, columns)."""
         return self.base[np.ix_(self.places, columns)].astype(np.float64)
 
-    def part(self, positions: IndexArray) -> RowBlock:
+    def part(self, positions: IndexArray) -> DenseRows:
         """Some of the rows, by their positions in the block."""
-        return RowBlock(self.base, self.places[positions])
+        return DenseRows(self.base, self.places[positions])
+
+    def add_to(self, responses: NDArray[np.float64], labels: NDArray[np.int8], amounts: NDArray[np.float64]) -> None:
+        """responses += labels ∘ Σ_k amounts_k row_k."""
+        from slackwater.gram import _loops
+
+        _loops.add_combination(responses, labels, self.base, self.places, amounts)
 
 
 class RowSource(Protocol):
@@ -47,6 +65,8 @@ class RowSource(Protocol):
         Number of training points.
     dtype : numpy dtype
         Type of the values.
+    row_bytes : int
+        Memory that a row takes.
     ledger : EvaluationLedger
         Where the values are charged.
     """
@@ -56,6 +76,9 @@ class RowSource(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def row_bytes(self) -> int: ...
 
     @property
     def ledger(self) -> EvaluationLedger: ...

@@ -20,6 +20,10 @@ from slackwater.kernels.norms import SquaredNorms
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
+# A sparse product takes some 40 times as long an entry as a dense one does a column (bench/rows.py), so rows that
+# have an entry in every 40th column are better dense, if that takes little memory.
+DENSE_COLUMNS_AN_ENTRY = 40
+MOST_DENSE_BYTES = 2**28
 PACK_WIDTHS = (8, 64)  # columns of a packed table; the last is also the most rows packed together
 KEPT_PARTS = 8  # packed parts of sparse rows that one object may hold in memory
 
@@ -239,6 +243,18 @@ class ObjectPoints(Points):
     @property
     def raw(self) -> Any:
         return self.items
+
+
+def quicker_form(points: Points) -> Points:
+    """The same points, dense where sparse products would take longer."""
+    if not isinstance(points, SparsePoints):
+        return points
+    start, stop = points.extent
+    columns = points.n_features * len(points)
+    few_entries = columns > DENSE_COLUMNS_AN_ENTRY * (stop - start)
+    if few_entries or columns * points.dtype.itemsize > MOST_DENSE_BYTES:
+        return points
+    return DensePoints(points.dense(points.dtype), points._norms)
 
 
 def as_points(X: Any) -> Points:

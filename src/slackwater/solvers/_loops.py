@@ -7,57 +7,13 @@ from numpy.typing import NDArray
 
 from slackwater._jit import compiled, compiled_reordering
 
-_CHUNK = 2048  # doubles: a chunk of the responses stays in the first-level cache while every row is added to it
-
 
 @compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
-def _add(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.floating], amount: float) -> None:
-    for i in range(responses.size):
-        responses[i] += amount * np.float64(labels[i]) * np.float64(row[i])
-
-
-@compiled_reordering
-def _shrink_and_count(responses: NDArray[np.float64], total: NDArray[np.float64], shrink: float) -> None:
+def shrink_and_count(responses: NDArray[np.float64], total: NDArray[np.float64], shrink: float) -> None:
+    """c <- shrink·c, then total += c (Alg. 1, lines 10-13)."""
     for i in range(responses.size):
         responses[i] *= shrink
         total[i] += responses[i]
-
-
-@compiled
-def add_rows(
-    responses: NDArray[np.float64],
-    total: NDArray[np.float64],
-    labels: NDArray[np.int8],
-    base: NDArray[np.floating],
-    places: NDArray[np.intp],
-    amounts: NDArray[np.float64],
-    shrink: float,
-) -> None:
-    """c <- shrink·(c + y ∘ Σ_k amounts_k row_k), then total += c (Alg. 1, lines 9-13), chunk by chunk.
-
-    Row k is ``base[places[k]]``.
-    """
-    for start in range(0, responses.size, _CHUNK):
-        stop = min(start + _CHUNK, responses.size)
-        part = responses[start:stop]
-        for k in range(amounts.size):
-            _add(part, labels[start:stop], base[places[k], start:stop], amounts[k])
-        _shrink_and_count(part, total[start:stop], shrink)
-
-
-@compiled
-def add_combination(
-    responses: NDArray[np.float64],
-    labels: NDArray[np.int8],
-    base: NDArray[np.floating],
-    places: NDArray[np.intp],
-    amounts: NDArray[np.float64],
-) -> None:
-    """c <- c + y ∘ Σ_k amounts_k row_k, row k being ``base[places[k]]``: each row is read once, none is copied."""
-    for start in range(0, responses.size, _CHUNK):
-        stop = min(start + _CHUNK, responses.size)
-        for k in range(amounts.size):
-            _add(responses[start:stop], labels[start:stop], base[places[k], start:stop], amounts[k])
 
 
 @compiled

@@ -7,12 +7,15 @@ the bias makes up for, is positive.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from slackwater.problem import Problem
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +28,13 @@ class Violations(NamedTuple):
     largest: float  # by how much the optimality conditions are violated
 
 
+class Scaling(NamedTuple):
+    """The function scale · <w, Φ(x)> + bias that costs least among all multiples of a w, whatever the bias."""
+
+    scale: float
+    bias: float
+
+
 class Coupling(Protocol):
     least_rows: ClassVar[int]
 
@@ -32,7 +42,7 @@ class Coupling(Protocol):
 
     def solver(self) -> Callable[..., int]: ...
 
-    def best_bias(self, labels: NDArray[np.int8], shortfall: Floats, caps: Floats) -> float: ...
+    def best_scale(self, problem: Problem, responses: Floats, norm: float, C: float) -> Scaling: ...
 
 
 @dataclass(frozen=True)
@@ -51,8 +61,14 @@ class Free:
 
         return _dual_loops.solve_singles
 
-    def best_bias(self, labels: NDArray[np.int8], shortfall: Floats, caps: Floats) -> float:
-        return 0.0
+    def best_scale(self, problem: Problem, responses: Floats, norm: float, C: float) -> Scaling:
+        """The reciprocal of the C-level."""
+        if norm == 0.0:
+            return Scaling(0.0, 0.0)
+        from slackwater.water import _loops
+
+        level = _loops.find_c_level(responses / norm, problem.weights, C, np.nan, np.nan)
+        return Scaling(1.0 / (norm * level), 0.0)
 
 
 @dataclass(frozen=True)
@@ -78,20 +94,19 @@ class Balanced:
 
         return _dual_loops.solve_pairs
 
-    def best_bias(self, labels: NDArray[np.int8], shortfall: Floats, caps: Floats) -> float:
-        """The bias that minimises Σ cap_i max(0, shortfall_i - y_i b): where the violators balance.
+    def best_scale(self, problem: Problem, responses: Floats, norm: float, C: float) -> Scaling:
+        """The reciprocal of the C-level of two basins; where nothing is gained by w, the larger class everywhere."""
+        from slackwater.water import _loops, _scan_loops
 
-        Passing the bias y_i shortfall_i adds cap_i to the slope, whichever class i is of; far to the left the slope
-        is minus the caps of the positives. The midpoint of the best interval is taken.
-        """
-        used = np.flatnonzero(caps > 0.0)
-        turning = labels[used] * shortfall[used]
-        order = np.argsort(turning, kind="stable")
-        slopes = np.cumsum(caps[used][order]) - caps[used][labels[used] > 0].sum()
-        scale = 1e-12 * float(caps[used].sum())
-        first = min(int(np.searchsorted(slopes, -scale)), len(order) - 1)
-        last = min(int(np.searchsorted(slopes, scale, side="right")), len(order) - 1)
-        return 0.5 * float(turning[order[first]] + turning[order[last]])
+        positive = negative = math.inf
+        if norm > 0.0:
+            positive, negative = _loops.find_c_level_and_bias(
+                responses / norm, problem.labels, problem.weights, C, np.nan, np.nan, np.nan
+            )
+        if math.isinf(positive):
+            return Scaling(0.0, float(np.sign(_scan_loops.excess(problem.labels, problem.weights))))
+        level = 0.5 * (positive + negative)
+        return Scaling(1.0 / (norm * level), 0.5 * (negative - positive) / level)
 
 
 def merge_blocks(rising: Floats, falling: Floats, kept: NDArray[np.intp], size: int) -> NDArray[np.intp]:

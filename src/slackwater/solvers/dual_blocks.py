@@ -75,8 +75,6 @@ class DualBlocks:
         return np.empty(0, dtype=np.intp)
 
     def apply(self, problem: Problem, state: DualState, indices: NDArray[np.intp], rows: RowBlock) -> None:
-        from slackwater.solvers import _loops
-
         labels = problem.labels[indices]
         alpha = state.alpha[indices]
         self.coupling.solver()(
@@ -90,19 +88,18 @@ class DualBlocks:
         )
         change = (alpha - state.alpha[indices]) * labels
         moved = np.flatnonzero(change)
-        held = rows.part(moved)
-        _loops.add_combination(state.responses, problem.labels, held.base, held.places, change[moved])
+        rows.part(moved).add_to(state.responses, problem.labels, change[moved])
         state.alpha[indices] = alpha
         state.step += 1
 
     def assess(self, problem: Problem, state: DualState) -> Assessment:
-        caps = self._caps(problem)
-        bias = self.coupling.best_bias(problem.labels, 1.0 - state.responses, caps)
         squared_norm = max(float(state.alpha @ state.responses), 0.0)
-        loss = hinge_total(state.responses + problem.labels * bias, caps)
-        primal = 0.5 * squared_norm + loss
+        scale, bias = self.coupling.best_scale(problem, state.responses, math.sqrt(squared_norm), self.C)
+        responses = scale * state.responses
+        norm = scale * math.sqrt(squared_norm)
+        loss = hinge_total(responses + problem.labels * bias, self._caps(problem))
+        primal = 0.5 * norm**2 + loss
         dual = float(state.alpha.sum()) - 0.5 * squared_norm
-        norm = math.sqrt(squared_norm)
         holdout = problem.holdout
         return Assessment(
             objective=primal,
@@ -111,7 +108,7 @@ class DualBlocks:
             margin=1.0 / norm if norm > 0.0 else math.inf,
             slack_nu=loss / (self.C * problem.total_weight * norm) if norm > 0.0 else math.nan,
             n_support=int(np.count_nonzero(state.alpha)),
-            holdout_error=None if holdout is None else weighted_error(state.responses, problem.labels, bias, holdout),
+            holdout_error=None if holdout is None else weighted_error(responses, problem.labels, bias, holdout),
             violation=self._violations(problem, state).largest,
         )
 
@@ -119,8 +116,9 @@ class DualBlocks:
         """Nothing: the bound of a dual point grows with every step."""
 
     def expansion(self, problem: Problem, state: DualState) -> Expansion:
-        bias = self.coupling.best_bias(problem.labels, 1.0 - state.responses, self._caps(problem))
-        return Expansion.from_dense(state.alpha * problem.labels, bias)
+        norm = math.sqrt(max(float(state.alpha @ state.responses), 0.0))
+        scale, bias = self.coupling.best_scale(problem, state.responses, norm, self.C)
+        return Expansion.from_dense(scale * state.alpha * problem.labels, bias)
 
     def continued(self, state: DualState) -> DualState:
         """Scaled to another C the point is feasible, balanced, and near the new optimum."""
@@ -138,8 +136,7 @@ class DualBlocks:
 
     def _block_size(self, problem: Problem) -> int:
         """Of a block's rows: not more memory than _BLOCK_BYTES, nor than the budget of evaluations has left."""
-        row_bytes = problem.n * problem.rows.dtype.itemsize
-        size = min(_BLOCK, max(16, _BLOCK_BYTES // row_bytes)) // self.problems
+        size = min(_BLOCK, max(16, _BLOCK_BYTES // problem.rows.row_bytes)) // self.problems
         remaining = problem.rows.ledger.remaining
         if remaining is not None:
             size = min(size, remaining // problem.n // self.problems)

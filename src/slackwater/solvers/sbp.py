@@ -171,7 +171,8 @@ class StochasticBatchPerceptron:
         for index in indices:
             state.coefficients.add(index, step_size)
         state.coefficients.end_step(shrink)
-        _loops.add_rows(state.responses, state.responses_total, problem.labels, rows.base, rows.places, amounts, shrink)
+        rows.add_to(state.responses, problem.labels, amounts)
+        _loops.shrink_and_count(state.responses, state.responses_total, shrink)
         state.squared_norm = min(squared_norm, 1.0)
         state.step += 1
         if state.step % _REFRESH_EVERY == 0:

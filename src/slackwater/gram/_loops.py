@@ -1,0 +1,31 @@
+"""Compiled sums of kernel rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater._jit import compiled, compiled_reordering
+
+CHUNK = 2048  # doubles: a chunk of the responses stays in the first-level cache while every row is added to it
+
+
+@compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
+def add_row(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.floating], amount: float) -> None:
+    for i in range(responses.size):
+        responses[i] += amount * np.float64(labels[i]) * np.float64(row[i])
+
+
+@compiled
+def add_combination(
+    responses: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    base: NDArray[np.floating],
+    places: NDArray[np.intp],
+    amounts: NDArray[np.float64],
+) -> None:
+    """c <- c + y ∘ Σ_k amounts_k row_k, row k being ``base[places[k]]``: each row is read once, none is copied."""
+    for start in range(0, responses.size, CHUNK):
+        stop = min(start + CHUNK, responses.size)
+        for k in range(amounts.size):
+            add_row(responses[start:stop], labels[start:stop], base[places[k], start:stop], amounts[k])
