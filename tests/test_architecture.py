@@ -22,6 +22,7 @@ LAYERS = [
     {"problem", "expansion"},
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "checkpoint"},
+    {"training"},
     {"estimators"},
     {"datasets"},
     {"__init__"},

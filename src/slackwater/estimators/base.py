@@ -16,17 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
-from slackwater.estimators.run import Outcome, Plan, Previous, train
-from slackwater.estimators.training_set import TrainingSet, feature_training_set, precomputed_training_set
 from slackwater.estimators.validation import Targets, check_rows, check_targets
 from slackwater.expansion import Expansion, decision_values
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.points import as_points
 from slackwater.kernels.registry import make_kernel
-from slackwater.solvers.base import Assessment, Solver
-from slackwater.solvers.drive import Task
+from slackwater.solvers.base import Solver
 from slackwater.stopping import (
-    GapBelow,
     HoldoutStalled,
     MaxEvaluations,
     MaxSeconds,
@@ -34,8 +30,11 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.workers import Workers, thread_count
+from slackwater.training.run import Ending, Outcome, Plan, Previous, train
+from slackwater.training.training_set import TrainingSet, feature_training_set, precomputed_training_set
+from slackwater.workers import Workers, physical_memory, thread_count
 
+DEFAULT_CACHE = 1000  # megabytes
 _REMEDIES = {
     StopReason.STEPS: "raise max_iter",
     StopReason.EVALUATIONS: "raise max_kernel_evals",
@@ -77,13 +76,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             kernel, training_set = self._training_set(X, targets, seed, workers)
             solver = self._solver(len(targets.classes))
             self._check_affordable(solver, training_set, len(targets.classes))
-            outcome = train(solver, training_set, len(targets.classes), seed, self._plan())
+            outcome = self._train(solver, training_set, len(targets.classes), seed)
         self.classes_ = targets.classes
         self._kernel: Any = kernel
-        expansions = [solver.expansion(task.problem, task.state) for task in outcome.tasks]
-        self._keep_model(X, training_set, expansions)
+        self._keep_model(X, training_set, [ending.expansion for ending in outcome.endings])
         self._keep_account(training_set, outcome)
-        self._warn_unless_converged(outcome.tasks)
+        self._warn_unless_converged(outcome.endings)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -137,10 +135,15 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             points=points,
             weights=targets.weights,
         )
-        cache_bytes = int(self.cache_size * 2**20)
         return kernel, feature_training_set(
-            points, kernel, targets.codes, targets.weights, held_out, cache_bytes, workers, rng
+            points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng
         )
+
+    def _memory(self) -> tuple[int, int]:
+        """Bytes for rows that are kept, and for a whole matrix that is nearly sparse."""
+        given = self.cache_size is not None
+        cache = int((self.cache_size if given else DEFAULT_CACHE) * 2**20)
+        return cache, cache if given else physical_memory() // 3
 
     def _check_affordable(self, solver: Solver, training_set: TrainingSet, n_classes: int) -> None:
         if self.max_kernel_evals is None:
@@ -154,19 +157,21 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         training_set.ledger.limit = self.max_kernel_evals
 
-    def _plan(self) -> Plan:
+    def _train(self, solver: Any, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
+        return train(solver, training_set, n_classes, seed, self._plan(self.tol))
+
+    def _plan(self, tol: float) -> Plan:
         return Plan(
-            make_rules=self._stopping_rules,
+            tol=float(tol),
+            make_limits=self._limits,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             previous=getattr(self, "_previous", None) if self.warm_start else None,
             keep=bool(self.warm_start),
             verbose=bool(self.verbose),
         )
 
-    def _stopping_rules(self) -> list[StoppingRule]:
-        rules: list[StoppingRule] = [GapBelow(self.tol)]
-        if self.early_stopping:
-            rules.append(HoldoutStalled(self.n_iter_no_change))
+    def _limits(self) -> list[StoppingRule]:
+        rules: list[StoppingRule] = [HoldoutStalled(self.n_iter_no_change)] if self.early_stopping else []
         rules.append(MaxSteps(self.max_iter))
         if self.max_kernel_evals is not None:
             rules.append(MaxEvaluations(self.max_kernel_evals))
@@ -188,19 +193,19 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.support_vectors_ = as_points(X).take(self.support_).raw
 
     def _keep_account(self, training_set: TrainingSet, outcome: Outcome) -> None:
-        found = [_assessment(task) for task in outcome.tasks]
+        found = [ending.assessment for ending in outcome.endings]
         self.margin_ = _one_or_all([each.margin for each in found])
         self.gap_ = _one_or_all([each.gap if training_set.certified else math.nan for each in found])
         self.slack_nu_ = _one_or_all([each.slack_nu for each in found])
-        self.n_iter_ = max(int(task.state.step) for task in outcome.tasks)
+        self.n_iter_ = max(ending.steps for ending in outcome.endings)
         self.n_kernel_evals_ = training_set.ledger.train
-        self.stop_reason_ = str(_weakest_reason(outcome.tasks))
+        self.stop_reason_ = str(_weakest_reason(outcome.endings))
         self.history_ = outcome.recorder.table()
         self._previous = outcome.previous
 
-    def _warn_unless_converged(self, tasks: Sequence[Task]) -> None:
-        reason = _weakest_reason(tasks)
-        if min(_assessment(task).margin for task in tasks) <= 0.0:
+    def _warn_unless_converged(self, endings: Sequence[Ending]) -> None:
+        reason = _weakest_reason(endings)
+        if min(ending.assessment.margin for ending in endings) <= 0.0:
             warnings.warn(
                 f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
                 f"slack as was allowed. Raise nu, or {_REMEDIES.get(reason, 'train longer')} if they can be separated.",
@@ -208,9 +213,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
         elif reason in _REMEDIES:
-            gap = max(_assessment(task).gap for task in tasks)
+            gap = max(ending.assessment.gap for ending in endings)
             warnings.warn(
-                f"training stopped ({reason}) at the relative gap {gap:.3g}, above tol={self.tol:g}. The model "
+                f"training stopped ({reason}) at the relative gap {gap:.3g}, above tol={self.tol}. The model "
                 f"is usable; for a better one {_REMEDIES[reason]}, or raise tol to accept this one.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -244,16 +249,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def _assessment(task: Task) -> Assessment:
-    if task.assessment is None:
-        raise RuntimeError("the training loop ended without assessing a model")
-    return task.assessment
-
-
-def _weakest_reason(tasks: Sequence[Task]) -> StopReason:
+def _weakest_reason(endings: Sequence[Ending]) -> StopReason:
     """Of several problems' reasons, the least satisfying one."""
     order = list(StopReason)
-    return max((task.reason for task in tasks if task.reason is not None), key=order.index)
+    return max((ending.reason for ending in endings), key=order.index)
 
 
 def _stacked(expansions: Sequence[Expansion], support: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -42,6 +42,10 @@ def optional_positive(remedy: str) -> Rule:
     return Rule(lambda v: v is None or (is_real(v) and v > 0), "a number > 0 or None", remedy)
 
 
+def optional(rule: Rule) -> Rule:
+    return Rule(lambda v: v is None or rule.holds(v), f"{rule.must_be} or None", rule.remedy)
+
+
 def whole_from(least: int, remedy: str) -> Rule:
     return Rule(lambda v: is_whole(v) and v >= least, f"a whole number >= {least}", remedy)
 

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from slackwater.estimators.base import KernelClassifier
-from slackwater.estimators.parameters import COMMON, Rule, positive
+from slackwater.estimators.parameters import COMMON, Rule, optional, positive
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
+from slackwater.training.run import Outcome, train
+from slackwater.training.training_set import TrainingSet
+
+_DEFAULT_TOL = 1e-3  # where the quick way is not taken
 
 
 class SVC(KernelClassifier):
@@ -98,7 +103,12 @@ class SVC(KernelClassifier):
     (True, True)
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {"C": positive("It is what a unit of hinge loss costs."), **COMMON}
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "C": positive("It is what a unit of hinge loss costs."),
+        **COMMON,
+        "tol": optional(COMMON["tol"]),
+        "cache_size": optional(COMMON["cache_size"]),
+    }
 
     def __init__(
         self,
@@ -110,14 +120,14 @@ class SVC(KernelClassifier):
         coef0: float = 0.0,
         fit_intercept: bool = True,
         class_weight: Any = None,
-        tol: float = 1e-3,
+        tol: float | None = None,
         max_iter: int = 10_000,
         max_time: float | None = None,
         max_kernel_evals: int | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        cache_size: float = 1000,
+        cache_size: float | None = None,
         warm_start: bool = False,
         checkpoint: Any = None,
         decision_function_shape: str = "ovr",
@@ -150,3 +160,12 @@ class SVC(KernelClassifier):
     def _solver(self, n_classes: int) -> DualBlocks:
         coupling = Balanced() if self.fit_intercept else Free()
         return DualBlocks(float(self.C), coupling, 1 if n_classes == 2 else n_classes)
+
+    def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
+        plan = self._plan(_DEFAULT_TOL if self.tol is None else self.tol)
+        state_is_kept = self.warm_start or self.checkpoint is not None
+        limited = self.max_kernel_evals is not None or self.early_stopping
+        large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
+        if self.tol is None and large and not state_is_kept and not limited:
+            return train_quickly(solver, training_set, n_classes, seed, plan)
+        return train(solver, training_set, n_classes, seed, plan)

@@ -29,3 +29,13 @@ def add_combination(
         stop = min(start + CHUNK, responses.size)
         for k in range(amounts.size):
             add_row(responses[start:stop], labels[start:stop], base[places[k], start:stop], amounts[k])
+
+
+@compiled
+def gather(
+    base: NDArray[np.floating], places: NDArray[np.intp], columns: NDArray[np.intp], out: NDArray[np.float64]
+) -> None:
+    """out[k, j] <- base[places[k], columns[j]]."""
+    for k in range(places.size):
+        for j in range(columns.size):
+            out[k, j] = base[places[k], columns[j]]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, IndexArray, as_indices, read_only
 from slackwater.kernels.points import DensePoints, Floats
@@ -22,6 +23,9 @@ from slackwater.workers import Workers
 
 NEGLIGIBLE = 1e-4  # kernel values below this are taken for zero
 _LEAF = 128
+_PROBES = 4096
+_MOST_THAT_MATTERS = 0.02  # kernel values
+_MOST_NEAR = 0.3  # pairs of leaves
 _LEAVES_AT_A_TIME = 16
 
 
@@ -49,6 +53,31 @@ class SparseRows:
 
         rows = self.matrix
         _narrow_loops.add_rows(responses, labels, rows.indptr, rows.columns, rows.values, self.places, amounts)
+
+
+def worthwhile_narrow_rows(features: Features, rng: np.random.Generator) -> tuple[IndexArray, NarrowRows] | None:
+    """The matrix of a narrow kernel, and the order of its points; None if the kernel is not narrow enough."""
+    kernel, points = features.kernel, features.points
+    if not isinstance(kernel, Gaussian) or not isinstance(points, DensePoints):
+        return None
+    share = _share_that_matters(features, rng)
+    if share > _MOST_THAT_MATTERS or 8.0 * share * features.n**2 > features.matrix_bytes:
+        return None
+    leaves = Leaves(points)
+    limit = -math.log(NEGLIGIBLE) / kernel.gamma
+    probes = rng.integers(0, len(leaves), 64)
+    near = float(np.mean([len(leaves.near(int(leaf), limit)) for leaf in probes])) / len(leaves)
+    if near > _MOST_NEAR:
+        return None
+    return leaves.order, NarrowRows(kernel, leaves, features.ledger, features.workers)
+
+
+def _share_that_matters(features: Features, rng: np.random.Generator) -> float:
+    """The share of kernel values that are not negligible, from a sample; a point's value with itself aside."""
+    rows, columns = np.split(rng.permutation(features.n)[:_PROBES], [_PROBES // 8])
+    sample = features.part(np.concatenate([rows, columns]))
+    values = sample.columns(np.arange(len(rows)))[len(rows) :]
+    return float(np.mean(values > NEGLIGIBLE))
 
 
 class Leaves:

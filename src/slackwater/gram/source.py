@@ -43,7 +43,11 @@ class DenseRows:
 
     def at(self, columns: IndexArray) -> NDArray[np.float64]:
         """The values of the rows in some columns: shape (rows, columns)."""
-        return self.base[np.ix_(self.places, columns)].astype(np.float64)
+        from slackwater.gram import _loops
+
+        out = np.empty((len(self), len(columns)))
+        _loops.gather(self.base, self.places, columns, out)
+        return out
 
     def part(self, positions: IndexArray) -> DenseRows:
         """Some of the rows, by their positions in the block."""

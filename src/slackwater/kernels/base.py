@@ -38,6 +38,9 @@ class Kernel(Protocol):
     @property
     def reentrant(self) -> bool: ...
 
+    def prepared(self, points: Points) -> Points:
+        """The same points in the form that ``fill`` is quickest with."""
+
     def fill(self, left: Points, right: Points, out: Floats) -> None:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``, in the caller's thread.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
@@ -15,6 +16,7 @@ TILE_VALUES = 2**16
 FEWEST_COLUMNS = 1024
 MOST_COLUMNS = 4096
 GROUP_ROWS = 1024  # left rows that go over the right points together
+SUM_ROWS, SUM_COLUMNS = 256, 1024  # a tile of so many floats stays in the second-level cache until it is summed
 OBJECT_ROWS = 256  # rows of a tile where points have no coordinates, hence no opinion
 
 
@@ -83,6 +85,36 @@ def _fill(kernel: Kernel, left: Points, right: Points, out: Floats, threads: Wor
             require_finite(tile, kernel.name, offset + first, start)
 
     threads.run(compute, range(0, len(right), columns))
+
+
+def combinations(
+    kernel: Kernel, points: Points, support: Points, coefficients: NDArray[np.float64], workers: Workers
+) -> NDArray[np.float64]:
+    """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k).
+
+    Computed tile by tile: the m × support kernel matrix is never held. A float32 kernel value is multiplied in
+    float32 and summed in float64 over the tiles. Values that are not finite are the caller's to find.
+    """
+    values = np.empty((len(points), len(coefficients)))
+    dtype = np.result_type(points.dtype, support.dtype)
+    extreme = np.abs(coefficients).max(initial=0.0) > 1e30 or np.abs(coefficients).max(initial=1.0) < 1e-30
+    factors = np.ascontiguousarray(coefficients.T, dtype=np.float64 if extreme else dtype)
+    support = kernel.prepared(support)
+
+    def evaluate(start: int) -> None:
+        left = kernel.prepared(points.slice(start, min(start + SUM_ROWS, len(points))))
+        sums = np.zeros((len(left), len(coefficients)))
+        tile = np.empty((len(left), SUM_COLUMNS), dtype=dtype)
+        for first in range(0, len(support), SUM_COLUMNS):
+            right = support.slice(first, min(first + SUM_COLUMNS, len(support)))
+            out = tile[:, : len(right)]
+            kernel.fill(left, right, out)
+            with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller
+                sums += out @ factors[first : first + len(right)]
+        values[start : start + len(left)] = sums
+
+    (workers if kernel.reentrant else Workers()).run(evaluate, range(0, len(points), SUM_ROWS))
+    return values
 
 
 def require_finite(tile: Floats, kernel: str, row: int, column: int) -> None:

@@ -28,6 +28,13 @@ class SquaredNorms:
         self._compute = compute
         self._whole = whole
 
+    @staticmethod
+    def of(values: NDArray[np.float64]) -> SquaredNorms:
+        """Norms that are known."""
+        norms = SquaredNorms(lambda: values)
+        norms.__dict__["values"] = values
+        return norms
+
     @cached_property
     def values(self) -> NDArray[np.float64]:
         return self._compute()
@@ -43,6 +50,6 @@ class SquaredNorms:
         """Select norms already known; else ``compute`` them, so as not to keep the whole set in memory."""
         if "values" not in self.__dict__:
             return SquaredNorms(compute)
-        selected = SquaredNorms(lambda values=self.values[indices]: values)  # type: ignore[misc]
+        selected = SquaredNorms.of(self.values[indices])
         selected.__dict__["largest"] = self.largest
         return selected

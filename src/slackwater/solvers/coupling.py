@@ -37,6 +37,7 @@ class Scaling(NamedTuple):
 
 class Coupling(Protocol):
     least_rows: ClassVar[int]
+    free_bias: ClassVar[bool]
 
     def violations(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> Violations: ...
 
@@ -50,6 +51,7 @@ class Free:
     """No bias."""
 
     least_rows: ClassVar[int] = 1
+    free_bias: ClassVar[bool] = False
 
     def violations(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> Violations:
         rising = np.where(alpha < caps, shortfall, -np.inf)
@@ -76,6 +78,7 @@ class Balanced:
     """A free, unregularised bias."""
 
     least_rows: ClassVar[int] = 2
+    free_bias: ClassVar[bool] = True
 
     def violations(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> Violations:
         signed = labels * shortfall  # the bias that would bring the example exactly on its margin

@@ -21,7 +21,7 @@ from slackwater.gram.source import RowBlock
 from slackwater.objectives import hinge_total, weighted_error
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment
-from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
+from slackwater.solvers.coupling import Coupling, Scaling, Violations, merge_blocks
 
 _BLOCK = 512  # examples worked on together: their kernel matrix stays in the second-level cache
 _BLOCK_BYTES = 2**27
@@ -80,7 +80,7 @@ class DualBlocks:
         self.coupling.solver()(
             rows.at(indices),
             labels,
-            self._caps(problem)[indices],
+            self.caps(problem)[indices],
             alpha,
             1.0 - state.responses[indices],
             _INNER_ACCURACY * self._violations(problem, state).largest,
@@ -94,10 +94,10 @@ class DualBlocks:
 
     def assess(self, problem: Problem, state: DualState) -> Assessment:
         squared_norm = max(float(state.alpha @ state.responses), 0.0)
-        scale, bias = self.coupling.best_scale(problem, state.responses, math.sqrt(squared_norm), self.C)
+        scale, bias = self.scaling(problem, state)
         responses = scale * state.responses
         norm = scale * math.sqrt(squared_norm)
-        loss = hinge_total(responses + problem.labels * bias, self._caps(problem))
+        loss = hinge_total(responses + problem.labels * bias, self.caps(problem))
         primal = 0.5 * norm**2 + loss
         dual = float(state.alpha.sum()) - 0.5 * squared_norm
         holdout = problem.holdout
@@ -116,9 +116,13 @@ class DualBlocks:
         """Nothing: the bound of a dual point grows with every step."""
 
     def expansion(self, problem: Problem, state: DualState) -> Expansion:
-        norm = math.sqrt(max(float(state.alpha @ state.responses), 0.0))
-        scale, bias = self.coupling.best_scale(problem, state.responses, norm, self.C)
+        scale, bias = self.scaling(problem, state)
         return Expansion.from_dense(scale * state.alpha * problem.labels, bias)
+
+    def scaling(self, problem: Problem, state: DualState) -> Scaling:
+        """The multiple of the dual point, and the bias, that cost least: the model."""
+        norm = math.sqrt(max(float(state.alpha @ state.responses), 0.0))
+        return self.coupling.best_scale(problem, state.responses, norm, self.C)
 
     def continued(self, state: DualState) -> DualState:
         """Scaled to another C the point is feasible, balanced, and near the new optimum."""
@@ -128,11 +132,12 @@ class DualBlocks:
         state.C = self.C
         return state
 
-    def _caps(self, problem: Problem) -> NDArray[np.float64]:
+    def caps(self, problem: Problem) -> NDArray[np.float64]:
+        """The largest value of each coefficient."""
         return np.full(problem.n, self.C) if problem.weights is None else self.C * problem.weights
 
     def _violations(self, problem: Problem, state: DualState) -> Violations:
-        return self.coupling.violations(problem.labels, self._caps(problem), state.alpha, 1.0 - state.responses)
+        return self.coupling.violations(problem.labels, self.caps(problem), state.alpha, 1.0 - state.responses)
 
     def _block_size(self, problem: Problem) -> int:
         """Of a block's rows: not more memory than _BLOCK_BYTES, nor than the budget of evaluations has left."""

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.checkpoint import Saved, read_checkpoint, require_writable, write_checkpoint
-from slackwater.estimators.training_set import TrainingSet
-from slackwater.solvers.base import Solver
+from slackwater.expansion import Expansion
+from slackwater.solvers.base import Assessment, Solver
 from slackwater.solvers.drive import Task, drive
-from slackwater.stopping import Progress, StoppingRule, first_reason
+from slackwater.stopping import GapBelow, Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
+from slackwater.training.training_set import TrainingSet
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
@@ -35,28 +36,44 @@ class Previous(NamedTuple):
 class Plan:
     """How to run: what ends it, where its state is kept, who watches."""
 
-    make_rules: Callable[[], list[StoppingRule]]
+    tol: float
+    make_limits: Callable[[], list[StoppingRule]]  # budgets and the like, anew for each problem
     checkpoint: Path | None = None
     previous: Previous | None = None
     keep: bool = False  # where the run ends, for warm_start
     verbose: bool = False
 
+    def rules(self, tol: float | None = None) -> list[StoppingRule]:
+        return [GapBelow(self.tol if tol is None else tol), *self.make_limits()]
+
+    def watchers(self) -> list[Callback]:
+        return [ProgressLine()] if self.verbose else []
+
+
+class Ending(NamedTuple):
+    """What became of one binary problem."""
+
+    expansion: Expansion
+    assessment: Assessment
+    reason: StopReason
+    steps: int
+
 
 class Outcome(NamedTuple):
-    tasks: list[Task]
+    endings: list[Ending]
     recorder: Recorder
-    previous: Previous | None
+    previous: Previous | None = None
 
 
 def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan) -> Outcome:
     """Train one model for each binary problem of the set."""
     # Every problem draws from the same stream: two classes that lack the same example ask for one row.
     tasks = [
-        Task(number, problem, solver.start(problem, np.random.default_rng(seed)), plan.make_rules())
+        Task(number, problem, solver.start(problem, np.random.default_rng(seed)), plan.rules())
         for number, problem in enumerate(training_set.problems(n_classes))
     ]
     recorder = Recorder()
-    callbacks: list[Callback] = [recorder]
+    callbacks: list[Callback] = [recorder, *plan.watchers()]
     clock = Clock()
     data = _identity(solver, training_set) if plan.keep or plan.checkpoint is not None else ""
     if plan.previous is not None:
@@ -66,11 +83,17 @@ def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, 
         checkpointer = Checkpointer(plan.checkpoint, owner, tasks, recorder)
         clock = checkpointer.resume(solver, training_set, clock)
         callbacks.append(checkpointer)
-    if plan.verbose:
-        callbacks.append(ProgressLine())
     drive(solver, tasks, training_set.rows, training_set.ledger, clock, callbacks)
     states = [task.state for task in tasks]
-    return Outcome(tasks, recorder, Previous(data, repr(solver), seed, states) if plan.keep else None)
+    endings = [ending(solver, task) for task in tasks]
+    return Outcome(endings, recorder, Previous(data, repr(solver), seed, states) if plan.keep else None)
+
+
+def ending(solver: Solver, task: Task) -> Ending:
+    """What a task that has ended leaves."""
+    if task.assessment is None or task.reason is None:
+        raise RuntimeError("the training loop ended without assessing a model")
+    return Ending(solver.expansion(task.problem, task.state), task.assessment, task.reason, int(task.state.step))
 
 
 def _identity(solver: Solver, training_set: TrainingSet) -> str:

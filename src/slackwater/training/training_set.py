@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from slackwater.errors import IndefiniteKernelWarning
 from slackwater.examples import distinct_examples
-from slackwater.gram.cached import CachedRows
-from slackwater.gram.direct import DirectRows
+from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
 from slackwater.gram.psd import check_positive_semidefinite, smallest_relative_eigenvalue
 from slackwater.gram.source import RowSource
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import Points, quicker_form
+from slackwater.kernels.points import Points
 from slackwater.kernels.registry import KERNELS
 from slackwater.problem import Problem
 from slackwater.workers import Workers
@@ -39,6 +38,34 @@ class TrainingSet:
     ledger: EvaluationLedger
     certified: bool
     identify: Callable[[], str]  # a digest of everything that a training state belongs to
+    features: Features | None = None  # None where only kernel values were given
+
+    @property
+    def n(self) -> int:
+        return len(self.kept)
+
+    def part(self, indices: NDArray[np.intp]) -> TrainingSet:
+        """Some of the examples, in the order given; of examples given by features only."""
+        if self.features is None:
+            raise ValueError("only examples given by features can be divided")
+        features = self.features.part(indices)
+        return self.arranged(indices, features.rows(), features)
+
+    def arranged(self, indices: NDArray[np.intp], rows: RowSource, features: Features | None) -> TrainingSet:
+        """Some or all of the examples in another order, with rows that are in that order."""
+        place = np.full(self.n, -1)
+        place[indices] = np.arange(len(indices))
+        ranked = place[self.order]
+        return replace(
+            self,
+            kept=self.kept[indices],
+            codes=self.codes[indices],
+            weights=self.weights[indices],
+            held_out=self.held_out[indices],
+            order=ranked[ranked >= 0],
+            rows=rows,
+            features=features,
+        )
 
     def problems(self, n_classes: int) -> list[Problem]:
         """One problem for two classes (the second is positive), else each class against the rest."""
@@ -64,6 +91,7 @@ def feature_training_set(
     weights: NDArray[np.float64],
     holdout_fraction: float,
     cache_bytes: int,
+    matrix_bytes: int,
     workers: Workers,
     rng: np.random.Generator,
 ) -> TrainingSet:
@@ -74,16 +102,17 @@ def feature_training_set(
         points = points.take(kept)
     hold = _held_out(codes[kept], distinct.order, holdout_fraction, rng)
     ledger = EvaluationLedger()
-    direct = DirectRows(kernel, quicker_form(points) if kernel.name in KERNELS else points, ledger, workers)
+    features = Features(kernel, kernel.prepared(points), ledger, workers, cache_bytes, matrix_bytes)
+    rows = features.rows()
     return TrainingSet(
         kept=kept,
         codes=codes[kept],
         weights=distinct.weights,
         held_out=hold,
         order=distinct.order,
-        rows=CachedRows(direct, cache_bytes),
+        rows=rows,
         ledger=ledger,
-        certified=_is_semidefinite(kernel, direct, rng),
+        certified=_is_semidefinite(kernel, rows.source, rng),
         identify=lambda: _digest(
             kernel.name,
             sorted(kernel.parameters().items()),
@@ -91,8 +120,9 @@ def feature_training_set(
             codes[kept],
             distinct.weights,
             hold,
-            *(() if kernel.name in KERNELS else (_probe(direct),)),
+            *(() if kernel.name in KERNELS else (_probe(rows.source),)),
         ),
+        features=features,
     )
 
 

@@ -1,0 +1,62 @@
+"""The examples of a training set as points, and whatever kernel values are asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.gram.cached import CachedRows
+from slackwater.gram.direct import DirectRows
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.source import IndexArray
+from slackwater.kernels.base import Kernel
+from slackwater.kernels.blocks import block, combinations
+from slackwater.kernels.points import DensePoints, Floats, Points
+from slackwater.kernels.radial import Gaussian
+from slackwater.workers import Workers
+
+
+@dataclass(frozen=True)
+class Features:
+    """Points with the kernel, the meter, the threads and the memory to compute with. Every value is charged."""
+
+    kernel: Kernel
+    points: Points
+    ledger: EvaluationLedger
+    workers: Workers
+    cache_bytes: int  # for rows that are kept
+    matrix_bytes: int  # for a whole matrix that is nearly sparse
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.points)
+
+    def rows(self) -> CachedRows:
+        """Rows of the kernel matrix, computed when asked for and kept while there is room."""
+        return CachedRows(DirectRows(self.kernel, self.points, self.ledger, self.workers), self.cache_bytes)
+
+    def part(self, indices: IndexArray) -> Features:
+        """Some of the points."""
+        return replace(self, points=self.points.take(indices))
+
+    def lean(self) -> Features:
+        """The same in single precision, where the kernel loses nothing by it that matters (1e-5)."""
+        points = self.points
+        if not isinstance(points, DensePoints) or not isinstance(self.kernel, Gaussian):
+            return self
+        if points.dtype == np.float32 or self.kernel.needs_double(points, points):
+            return self
+        return replace(self, points=DensePoints(points.dense(np.dtype(np.float32))))
+
+    def columns(self, indices: IndexArray) -> Floats:
+        """Kernel values of all points with some of them: shape (n, len(indices)), the caller's own."""
+        self.ledger.charge(self.ledger.account, self.n * len(indices))
+        return block(self.kernel, self.points, self.points.take(indices), workers=self.workers)
+
+    def values(self, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_i coefficients[:, i] K(support_i, x) for the points x in ``at``: shape (len(at), functions)."""
+        self.ledger.charge(self.ledger.account, len(at) * len(support))
+        return combinations(self.kernel, self.points.take(at), self.points.take(support), coefficients, self.workers)

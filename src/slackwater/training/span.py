@@ -1,0 +1,190 @@
+r"""The best function in the span of a few points, for the losses of all examples.
+
+.. math:: \min_{w \in \mathrm{span}\{\Phi(x_p)\},\, b}
+    \tfrac12 \|w\|^2 + \sum_i \mathrm{cap}_i \max(0, 1 - y_i (\langle w, \Phi(x_i)\rangle + b))
+
+A fully corrective form of the paper's step: the violators say which points join the span, and then all of its
+coefficients, of either sign, are optimised together. In coordinates in which the span has an orthonormal basis this is
+a linear SVM with as many features as points, and Newton's method solves it in a few passes over the examples once the
+corner of the hinge is rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, cho_factor, cho_solve, lapack, solve_triangular
+
+from slackwater.kernels.points import Floats
+from slackwater.workers import Workers
+
+_CHUNK = 2048  # examples whose features are worked on by one thread at a time
+_INDEPENDENT = 1e-5  # of K(x, x): what a point must add to the span to join it
+_MOST_STEPS = 30
+
+Doubles = NDArray[np.float64]
+
+
+class Basis(NamedTuple):
+    """Points that span a space, and the Cholesky factor of their kernel matrix."""
+
+    members: NDArray[np.intp]  # positions among the points offered
+    factor: Doubles
+
+    def coefficients(self, weights: Doubles) -> Doubles:
+        """The coefficients of the points, for weights in orthonormal coordinates."""
+        solved: Doubles = solve_triangular(self.factor, weights, lower=True, trans="T", check_finite=False)
+        return solved
+
+
+def independent_basis(gram: Doubles) -> Basis:
+    """The points that add something to the span of those before them, by Cholesky's method with pivots."""
+    tolerance = _INDEPENDENT * float(gram.diagonal().max())
+    factor, pivots, rank, _ = lapack.dpstrf(gram, lower=1, tol=tolerance)
+    return Basis(pivots[:rank] - 1, np.tril(factor[:rank, :rank]))
+
+
+def make_orthonormal(columns: Floats, basis: Basis, workers: Workers) -> None:
+    """Turn kernel values with the points of the basis, (n, m), into coordinates: in place."""
+    factor = np.asfortranarray(basis.factor.astype(columns.dtype))
+    solve = blas.strsm if columns.dtype == np.float32 else blas.dtrsm
+
+    def turn(start: int) -> None:
+        part = columns[start : start + _CHUNK].T
+        part[...] = solve(1.0, factor, part, lower=1, overwrite_b=1)
+
+    workers.run(turn, range(0, len(columns), _CHUNK))
+
+
+class SpanModel(NamedTuple):
+    """A function in the span: its weights in orthonormal coordinates, and the bias."""
+
+    weights: Doubles
+    bias: float
+
+
+@dataclass(frozen=True)
+class SpanProblem:
+    """The examples in orthonormal coordinates of the span."""
+
+    features: Floats  # (n, m)
+    labels: NDArray[np.int8]
+    caps: Doubles
+    free_bias: bool
+    workers: Workers
+
+    def values(self, model: SpanModel) -> Doubles:
+        """The model's values at all examples."""
+        out = np.empty(len(self.labels))
+        weights = model.weights.astype(self.features.dtype)
+
+        def evaluate(start: int) -> None:
+            out[start : start + _CHUNK] = self.features[start : start + _CHUNK] @ weights
+
+        self.workers.run(evaluate, range(0, len(out), _CHUNK))
+        return out + model.bias
+
+    def cost(self, model: SpanModel) -> float:
+        """The objective, with the hinge as it is."""
+        shortfall = 1.0 - self.labels * self.values(model)
+        return 0.5 * float(model.weights @ model.weights) + float(self.caps @ np.maximum(0.0, shortfall))
+
+    def part(self, chosen: NDArray[np.intp]) -> SpanProblem:
+        """Some of the examples."""
+        return replace(self, features=self.features[chosen], labels=self.labels[chosen], caps=self.caps[chosen])
+
+
+def minimise(problem: SpanProblem, start: SpanModel, width: float, accuracy: float) -> SpanModel:
+    """Newton's method, the hinge's corner rounded over ``width``, until a step gains less than ``accuracy``."""
+    model, values = start, problem.values(start)
+    cost = _rounded_cost(problem, model, values, width)
+    for _ in range(_MOST_STEPS):
+        direction = _newton_direction(problem, model, values, width)
+        change = problem.values(direction)
+        length, lower = _search(problem, (model, values), (direction, change), width, cost)
+        if lower >= cost:
+            break
+        model = SpanModel(model.weights + length * direction.weights, model.bias + length * direction.bias)
+        values = values + length * change
+        gained, cost = cost - lower, lower
+        if gained <= accuracy * cost:
+            break
+    return model
+
+
+def _slopes(problem: SpanProblem, values: Doubles, width: float) -> Doubles:
+    """The slope of the rounded hinge: 0 beyond the margin, 1 for violators, between them rising over ``width``."""
+    slopes: Doubles = np.clip((1.0 - problem.labels * values) / width + 0.5, 0.0, 1.0)
+    return slopes
+
+
+def _rounded_cost(problem: SpanProblem, model: SpanModel, values: Doubles, width: float) -> float:
+    slopes = _slopes(problem, values, width)
+    beyond = np.maximum(1.0 - problem.labels * values - 0.5 * width, 0.0)
+    loss = float(problem.caps @ (0.5 * width * slopes**2 + beyond))
+    return 0.5 * float(model.weights @ model.weights) + loss
+
+
+def _newton_direction(problem: SpanProblem, model: SpanModel, values: Doubles, width: float) -> SpanModel:
+    slopes = _slopes(problem, values, width)
+    pulls = problem.labels * problem.caps * slopes
+    curvature = np.where((slopes > 0.0) & (slopes < 1.0), problem.caps / width, 0.0)
+    gradient, hessian, cross = _derivatives(problem, pulls, curvature)
+    gradient -= model.weights
+    hessian[np.diag_indices_from(hessian)] += 1.0
+    factor = cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
+    total = float(curvature.sum())
+    if not problem.free_bias or total == 0.0:
+        return SpanModel(cho_solve(factor, gradient, check_finite=False), 0.0)
+    step, shift = cho_solve(factor, np.stack([gradient, cross], axis=1), check_finite=False).T
+    remaining = max(total - float(cross @ shift), 1e-9 * total)
+    bias = (float(pulls.sum()) - float(cross @ step)) / remaining
+    return SpanModel(step - bias * shift, bias)
+
+
+def _derivatives(problem: SpanProblem, pulls: Doubles, curvature: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    """Σ pull_i z_i, Σ curvature_i z_i z_iᵀ and Σ curvature_i z_i, chunks of the examples z on several threads."""
+    dtype = problem.features.dtype
+
+    def add_up(start: int) -> tuple[Floats, Floats, Floats]:
+        features = problem.features[start : start + _CHUNK]
+        curved = np.flatnonzero(curvature[start : start + _CHUNK])
+        roots = np.sqrt(curvature[start + curved]).astype(dtype)
+        scaled = features[curved] * roots[:, None]
+        pull = pulls[start : start + _CHUNK].astype(dtype) @ features
+        return pull, scaled.T @ scaled, roots @ scaled
+
+    parts = problem.workers.run(add_up, range(0, len(pulls), _CHUNK))
+
+    def total(k: int) -> Doubles:
+        return np.asarray(np.sum([part[k] for part in parts], axis=0, dtype=np.float64))
+
+    return total(0), total(1), total(2)
+
+
+def _search(
+    problem: SpanProblem,
+    here: tuple[SpanModel, Doubles],
+    way: tuple[SpanModel, Doubles],
+    width: float,
+    cost: float,
+) -> tuple[float, float]:
+    """How far to go, and what it costs there: the whole step, or less as long as it costs more than staying."""
+    (model, values), (direction, change) = here, way
+
+    def at(length: float) -> float:
+        moved = SpanModel(model.weights + length * direction.weights, 0.0)
+        return _rounded_cost(problem, moved, values + length * change, width)
+
+    length, lower = 1.0, at(1.0)
+    while lower > cost and length > 1e-6:
+        length *= 0.5
+        lower = at(length)
+    for other in (0.7 * length, 1.4 * length):
+        trial = at(other)
+        if trial < lower:
+            length, lower = other, trial
+    return length, lower
