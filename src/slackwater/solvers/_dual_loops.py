@@ -95,3 +95,33 @@ def solve_singles(
         for t in range(size):
             shortfall[t] -= labels[t] * labels[chosen] * move * gram[chosen, t]
     return most_steps
+
+
+@compiled
+def balanced_violations(
+    labels: NDArray[np.int8],
+    caps: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    shortfall: NDArray[np.float64],
+    rising: NDArray[np.float64],
+    falling: NDArray[np.float64],
+) -> float:
+    """How much each coefficient wants to move, up or down, against one of the middle; returns the widest difference.
+
+    y_i shortfall_i is the bias that would bring example i exactly on its margin.
+    """
+    top, bottom = -np.inf, np.inf
+    for i in range(alpha.size):
+        bias = labels[i] * shortfall[i]
+        can_grow, can_shrink = alpha[i] < caps[i], alpha[i] > 0.0
+        can_rise = can_grow if labels[i] > 0 else can_shrink
+        can_fall = can_shrink if labels[i] > 0 else can_grow
+        rising[i] = bias if can_rise else -np.inf
+        falling[i] = -bias if can_fall else -np.inf
+        top = max(top, rising[i])
+        bottom = min(bottom, -falling[i])
+    middle = 0.5 * (top + bottom)
+    for i in range(alpha.size):
+        rising[i] -= middle
+        falling[i] += middle
+    return top - bottom

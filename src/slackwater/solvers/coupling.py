@@ -81,16 +81,11 @@ class Balanced:
     free_bias: ClassVar[bool] = True
 
     def violations(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> Violations:
-        signed = labels * shortfall  # the bias that would bring the example exactly on its margin
-        positive = labels > 0
-        can_rise = np.where(positive, alpha < caps, alpha > 0.0)
-        can_fall = np.where(positive, alpha > 0.0, alpha < caps)
-        top = float(np.max(signed, where=can_rise, initial=-np.inf))
-        bottom = float(np.min(signed, where=can_fall, initial=np.inf))
-        middle = 0.5 * (top + bottom)
-        rising = np.where(can_rise, signed - middle, -np.inf)
-        falling = np.where(can_fall, middle - signed, -np.inf)
-        return Violations(rising, falling, max(top - bottom, 0.0))
+        from slackwater.solvers import _dual_loops
+
+        rising, falling = np.empty(len(alpha)), np.empty(len(alpha))
+        largest = _dual_loops.balanced_violations(labels, caps, alpha, shortfall, rising, falling)
+        return Violations(rising, falling, max(largest, 0.0))
 
     def solver(self) -> Callable[..., int]:
         from slackwater.solvers import _dual_loops

@@ -25,6 +25,7 @@ from slackwater.solvers.coupling import Coupling, Scaling, Violations, merge_blo
 
 _BLOCK = 512  # examples worked on together: their kernel matrix stays in the second-level cache
 _BLOCK_BYTES = 2**27
+_EVERY_STEP, _EVERY = 100, 10  # assessed after each of the first steps, then less often: it takes as long as a draw
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
 _INNER_ACCURACY = 0.1  # of the violation outside: a block solved better is only unsettled by the next
 
@@ -38,6 +39,7 @@ class DualState:
     alpha: NDArray[np.float64]
     responses: NDArray[np.float64]  # c_i = y_i <w, Φ(x_i)>
     recent: NDArray[np.intp]  # the examples of the last block that were new in it
+    violation: float  # the largest, when the last block was drawn
     lots: NDArray[np.float64]  # tiny and random, drawn in the order of the examples' content: they decide ties
 
 
@@ -54,18 +56,19 @@ class DualBlocks:
         return self.coupling.least_rows
 
     def due(self, step: int) -> bool:
-        return step > 0
+        return 0 < step <= _EVERY_STEP or (step > 0 and step % _EVERY == 0)
 
     def start(self, problem: Problem, rng: np.random.Generator) -> DualState:
         lots = np.empty(problem.n)
         lots[problem.order] = 1e-9 * rng.random(problem.n)
-        return DualState(0, self.C, np.zeros(problem.n), np.zeros(problem.n), np.empty(0, dtype=np.intp), lots)
+        return DualState(0, self.C, np.zeros(problem.n), np.zeros(problem.n), np.empty(0, dtype=np.intp), np.inf, lots)
 
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Half of the last block, and the worst violators outside of it."""
         size = self._block_size(problem)
         kept = state.recent[: size // 2]
         found = self._violations(problem, state)
+        state.violation = found.largest
         new = merge_blocks(found.rising + state.lots, found.falling + state.lots, kept, size)
         state.recent = new if len(new) else kept
         block: NDArray[np.intp] = np.concatenate([kept, new])
@@ -83,7 +86,7 @@ class DualBlocks:
             self.caps(problem)[indices],
             alpha,
             1.0 - state.responses[indices],
-            _INNER_ACCURACY * self._violations(problem, state).largest,
+            _INNER_ACCURACY * state.violation,
             _INNER_STEPS * len(indices),
         )
         change = (alpha - state.alpha[indices]) * labels

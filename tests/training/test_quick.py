@@ -1,0 +1,149 @@
+"""The quick way takes the road that suits the data, and arrives where the exact one does."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from slackwater import SVC
+from slackwater.errors import ConvergenceWarning
+from slackwater.training import quick, spanning
+
+N = 12_000
+
+
+def noisy(n=N, seed=0):
+    X, y = make_classification(n, 20, n_informative=8, flip_y=0.2, random_state=seed)
+    return X.astype(np.float32), y, {"C": 1.0, "gamma": 0.01}
+
+
+def separated(n=N, seed=0):
+    """A winding border without noise, in many dimensions of which few tell."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.uniform(-2, 2, (n, 4))
+    y = (np.sin(2 * hidden[:, 0]) + hidden[:, 1] * hidden[:, 2] > 0).astype(int)
+    X = hidden @ np.random.default_rng(1).normal(size=(4, 120)) / 5 + 0.01 * rng.normal(size=(n, 120))
+    return X.astype(np.float32), y, {"C": 10.0, "gamma": 0.5}
+
+
+def narrow(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 60, (n, 3))
+    y = ((np.floor(X[:, 0] / 5) + np.floor(X[:, 1] / 5)) % 2).astype(int)
+    return X.astype(np.float32), y, {"C": 100.0, "gamma": 0.3}
+
+
+ROADS = {"span": noisy, "growth": separated, "narrow": narrow}
+
+
+def road_taken(monkeypatch, fit):
+    """Which way a fit goes, by watching what it calls."""
+    taken = []
+    for module, name, road in (
+        (quick, "_on_narrow_rows", "narrow"),
+        (quick, "_grown", "growth"),
+        (spanning, "_expansion", "span"),
+    ):
+        original = getattr(module, name)
+
+        def watched(*args, original=original, road=road):
+            taken.append(road)
+            return original(*args)
+
+        monkeypatch.setattr(module, name, watched)
+    fit()
+    return set(taken)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_the_data_decide_which_way_is_taken(monkeypatch, road):
+    X, y, settings = ROADS[road]()
+    assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == {road}
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_the_error_is_that_of_the_exact_solution(road):
+    X, y, settings = ROADS[road]()
+    X_test, y_test = X[8500:], y[8500:]
+    X, y = X[:8500], y[:8500]
+    model = SVC(random_state=0, **settings).fit(X, y)
+    exact = SVC(random_state=0, tol=1e-3, **settings).fit(X, y)
+    assert model.score(X_test, y_test) >= exact.score(X_test, y_test) - 0.01
+    assert 0.0 <= model.gap_ <= 0.1
+    assert model.stop_reason_ == "tol"
+    assert np.mean(model.predict(X_test) == exact.predict(X_test)) > 0.95
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_the_same_seed_gives_the_same_model(road):
+    X, y, settings = ROADS[road]()
+    one, other = (SVC(random_state=3, **settings).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(one.support_, other.support_)
+    np.testing.assert_array_equal(one.dual_coef_, other.dual_coef_)
+    assert (np.diff(one.support_) > 0).all()
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_objective_is_close_to_the_optimum(road, fit_intercept):
+    """gap_ is an estimate here; the exact solver's dual value says what the optimum is."""
+    X, y, settings = ROADS[road](9000)
+    model = SVC(random_state=0, fit_intercept=fit_intercept, **settings).fit(X, y)
+    exact = SVC(random_state=0, tol=1e-3, fit_intercept=fit_intercept, **settings).fit(X, y)
+    signs = np.where(y == 1, 1.0, -1.0)
+    loss = settings["C"] * np.maximum(0.0, 1.0 - signs * model.decision_function(X)).sum()
+    cost = 0.5 / model.margin_**2 + loss
+    assert cost <= exact.history_["bound"][-1] * 1.15
+
+
+@pytest.mark.parametrize("road", ["span", "growth"])
+def test_several_classes_share_what_is_computed(road):
+    X, y, settings = ROADS[road]()
+    y = y + 2 * (X[:, 3] > 0.5)
+    model = SVC(random_state=0, **settings).fit(X[:9000], y[:9000])
+    exact = SVC(random_state=0, tol=1e-2, **settings).fit(X[:9000], y[:9000])
+    assert model.gap_.shape == (len(np.unique(y)),)
+    assert model.score(X[9000:], y[9000:]) >= exact.score(X[9000:], y[9000:]) - 0.02
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_an_example_of_weight_zero_does_not_count(road):
+    X, y, settings = ROADS[road]()
+    weights = np.ones(len(y))
+    weights[::4] = 0.0
+    with_zeros = SVC(random_state=0, **settings).fit(X, y, sample_weight=weights)
+    without = SVC(random_state=0, **settings).fit(X[weights > 0], y[weights > 0])
+    np.testing.assert_array_equal(with_zeros.dual_coef_, without.dual_coef_)
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_little_time_gives_a_model_nevertheless(road):
+    X, y, settings = ROADS[road]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVC(random_state=0, max_time=1e-6, **settings).fit(X, y)
+        stepwise = SVC(random_state=0, max_iter=2, **settings).fit(X, y)
+    assert model.stop_reason_ == "max_time"
+    assert stepwise.n_iter_ <= 2
+    assert len(model.predict(X)) == len(y)
+
+
+def test_a_stated_tolerance_is_certified_by_the_exact_way():
+    X, y, settings = separated(8500)
+    model = SVC(random_state=0, tol=1e-3, **settings).fit(X, y)
+    signs = np.where(y == 1, 1.0, -1.0)
+    loss = settings["C"] * np.maximum(0.0, 1.0 - signs * model.decision_function(X)).sum()
+    cost = 0.5 / model.margin_**2 + loss
+    assert model.gap_ <= 1e-3
+    assert cost == pytest.approx(model.history_["objective"][-1], rel=1e-3)
+
+
+def test_rare_classes_are_in_every_sample():
+    X, y, settings = noisy()
+    rare = np.r_[np.flatnonzero(y == 1)[:40], np.flatnonzero(y == 0)]
+    model = SVC(random_state=0, **settings).fit(X[rare], y[rare])
+    assert set(np.unique(model.predict(X))) <= {0, 1}
+    assert np.isfinite(model.dual_coef_).all()

@@ -1,0 +1,88 @@
+"""The best function of a span, against SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+
+from problems import gaussian_gram, noisy_blobs
+from slackwater.training.span import (
+    SpanModel,
+    SpanProblem,
+    independent_basis,
+    make_orthonormal,
+    minimise,
+)
+from slackwater.workers import Workers
+
+
+def span_problem(n=300, m=20, C=1.0, free_bias=True, dtype=np.float64, seed=0):
+    X, labels = noisy_blobs(n, seed)
+    gram = gaussian_gram(X, 0.5)
+    basis = independent_basis(gram[:m, :m])
+    columns = np.ascontiguousarray(gram[:, basis.members].astype(dtype))
+    make_orthonormal(columns, basis, Workers())
+    return gram, basis, SpanProblem(columns, labels, np.full(n, C), free_bias, Workers())
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-6), (np.float32, 2e-3)])
+def test_coordinates_reproduce_the_kernel_of_the_span(dtype, tolerance):
+    gram, basis, problem = span_problem(dtype=dtype)
+    chosen = gram[:, basis.members]
+    projected = chosen @ np.linalg.solve(gram[np.ix_(basis.members, basis.members)], chosen.T)
+    np.testing.assert_allclose(problem.features @ problem.features.T, projected, atol=tolerance)
+
+
+def test_points_that_add_nothing_do_not_join():
+    X, _ = noisy_blobs(30, 0)
+    gram = gaussian_gram(np.concatenate([X, X]), 0.5)
+    basis = independent_basis(gram)
+    assert len(basis.members) <= 30
+    assert len({int(k) % 30 for k in basis.members}) == len(basis.members)
+
+
+def test_coefficients_of_the_points_give_the_same_function():
+    gram, basis, problem = span_problem()
+    model = SpanModel(np.random.default_rng(0).standard_normal(len(basis.members)), 0.3)
+    by_points = gram[:, basis.members] @ basis.coefficients(model.weights) + 0.3
+    np.testing.assert_allclose(problem.values(model), by_points, atol=1e-4)
+
+
+@pytest.mark.parametrize("free_bias", [True, False])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_newton_reaches_the_minimum_of_the_rounded_objective(free_bias, C, dtype):
+    _, basis, problem = span_problem(C=C, free_bias=free_bias, dtype=dtype)
+    width = 0.5
+
+    def cost(packed):
+        values = problem.features @ packed[:-1] + free_bias * packed[-1]
+        shortfall = 1.0 - problem.labels * values
+        inside = np.clip(shortfall + width / 2, 0.0, width)
+        loss = inside**2 / (2 * width) + np.maximum(shortfall - width / 2, 0.0)
+        return 0.5 * packed[:-1] @ packed[:-1] + C * loss.sum()
+
+    start = SpanModel(np.zeros(len(basis.members)), 0.0)
+    for step in (4.0, 1.0, width):
+        start = minimise(problem, start, step, 1e-10)
+    best = scipy_minimize(cost, np.zeros(len(basis.members) + 1), method="L-BFGS-B", options={"maxiter": 5000}).fun
+    assert cost(np.append(start.weights, start.bias)) <= best * (1 + 1e-4)
+    assert free_bias or start.bias == 0.0
+
+
+def test_the_cost_is_that_of_the_hinge_itself():
+    gram, basis, problem = span_problem(C=2.0)
+    model = SpanModel(np.random.default_rng(1).standard_normal(len(basis.members)), -0.2)
+    coefficients = basis.coefficients(model.weights)
+    values = gram[:, basis.members] @ coefficients - 0.2
+    norm = coefficients @ gram[np.ix_(basis.members, basis.members)] @ coefficients
+    expected = 0.5 * norm + 2.0 * np.maximum(0.0, 1.0 - problem.labels * values).sum()
+    assert problem.cost(model) == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_warm_start_is_never_made_worse():
+    _, basis, problem = span_problem(C=100.0)
+    good = minimise(problem, SpanModel(np.zeros(len(basis.members)), 0.0), 4.0, 1e-8)
+    again = minimise(problem, good, 4.0, 1e-8)
+    assert problem.cost(again) <= problem.cost(good) * (1 + 1e-6)
