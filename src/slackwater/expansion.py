@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
+from slackwater.gram.narrow import narrow_combinations
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import combinations
-from slackwater.kernels.points import Points
+from slackwater.kernels.points import DensePoints, Points
+from slackwater.kernels.radial import Gaussian
 from slackwater.workers import Workers
 
 
@@ -38,7 +40,12 @@ def decision_values(
     workers: Workers,
 ) -> NDArray[np.float64]:
     """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k)."""
-    values = combinations(kernel, points, support, coefficients, workers) + biases
+    values = None
+    if isinstance(kernel, Gaussian) and isinstance(points, DensePoints) and isinstance(support, DensePoints):
+        values = narrow_combinations(kernel, points, support, coefficients, workers)
+    if values is None:
+        values = combinations(kernel, points, support, coefficients, workers)
+    values += biases
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         raise KernelError(

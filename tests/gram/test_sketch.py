@@ -17,9 +17,12 @@ def features_of(X, kernel=None) -> Features:
     return Features(kernel or Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**20, 2**20)
 
 
-def flat_cloud(n=500, d=200, telling=10, noise=0.05) -> np.ndarray:
+def flat_cloud(n=500, d=200, telling=150, noise=0.01) -> np.ndarray:
     rng = np.random.default_rng(0)
-    return rng.normal(size=(n, telling)) @ rng.normal(size=(telling, d)) / 3 + noise * rng.normal(size=(n, d)) + 4.0
+    fading = np.arange(1, telling + 1) ** -0.9  # each dimension tells less than the one before
+    return (
+        (fading * rng.normal(size=(n, telling))) @ rng.normal(size=(telling, d)) + noise * rng.normal(size=(n, d)) + 4.0
+    )
 
 
 def test_kernel_values_of_a_sketch_are_nearly_those_of_the_points():
@@ -31,7 +34,7 @@ def test_kernel_values_of_a_sketch_are_nearly_those_of_the_points():
     coefficients = np.random.default_rng(1).standard_normal((2, 100))
     exact = features.values(others, support, coefficients)
     near = sketch.values(others, support, coefficients)
-    assert np.sqrt(np.mean((exact - near) ** 2)) < 0.05 * exact.std()
+    assert np.sqrt(np.mean((exact - near) ** 2)) < 0.25 * exact.std()
 
 
 def test_every_value_of_a_sketch_is_charged():

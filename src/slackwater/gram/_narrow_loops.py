@@ -14,11 +14,12 @@ from slackwater._jit import compiled, compiled_reordering
 _LOOK_AFTER = 8  # coordinates, after which a leaf is given up if all of its points are too far already
 
 Singles = NDArray[np.float32]
+Coordinates = NDArray[np.floating]
 Places = NDArray[np.int64]
 
 
 @compiled
-def bound_boxes(packed: Singles, starts: Places, lower: Singles, upper: Singles) -> None:
+def bound_boxes(packed: Coordinates, starts: Places, lower: Coordinates, upper: Coordinates) -> None:
     """The smallest and the largest of each coordinate in each leaf."""
     d = lower.shape[1]
     for leaf in range(lower.shape[0]):
@@ -30,11 +31,11 @@ def bound_boxes(packed: Singles, starts: Places, lower: Singles, upper: Singles)
 
 
 @compiled
-def near_leaves(lower: Singles, upper: Singles, leaf: int, limit: float, found: Places) -> int:
+def near_leaves(lower: Coordinates, upper: Coordinates, leaf: int, limit: float, found: Places) -> int:
     """Write the leaves whose box is within the squared distance ``limit`` of this one's; returns how many."""
     count = 0
     for other in range(lower.shape[0]):
-        distance = np.float32(0.0)
+        distance = 0.0
         for k in range(lower.shape[1]):
             apart = max(lower[other, k] - upper[leaf, k], lower[leaf, k] - upper[other, k])
             if apart > 0:
@@ -48,7 +49,7 @@ def near_leaves(lower: Singles, upper: Singles, leaf: int, limit: float, found: 
 
 
 @compiled_reordering  # the order of a sum of squares: rounding that single precision has anyway
-def _squared_distances(point: Singles, leaf: Singles, limit: float, distances: Singles) -> bool:
+def _squared_distances(point: Coordinates, leaf: Coordinates, limit: float, distances: Coordinates) -> bool:
     """Fill in the squared distances of a point to a leaf's; False if it was seen early that all are too far."""
     size = distances.size
     distances[:] = 0.0
@@ -66,8 +67,8 @@ def _squared_distances(point: Singles, leaf: Singles, limit: float, distances: S
 
 
 @compiled
-def _box_is_near(point: Singles, lower: Singles, upper: Singles, limit: float) -> bool:
-    distance = np.float32(0.0)
+def _box_is_near(point: Coordinates, lower: Coordinates, upper: Coordinates, limit: float) -> bool:
+    distance = 0.0
     for k in range(point.size):
         apart = max(lower[k] - point[k], point[k] - upper[k])
         if apart > 0:
@@ -79,10 +80,10 @@ def _box_is_near(point: Singles, lower: Singles, upper: Singles, limit: float) -
 
 @compiled
 def gaussian_rows(
-    packed: Singles,
+    packed: Coordinates,
     starts: Places,
-    lower: Singles,
-    upper: Singles,
+    lower: Coordinates,
+    upper: Coordinates,
     leaf: int,
     near: Places,
     gamma: float,
@@ -98,8 +99,8 @@ def gaussian_rows(
     """
     d = lower.shape[1]
     size = starts[leaf + 1] - starts[leaf]
-    point = np.empty(d, np.float32)
-    distances = np.empty((starts[1:] - starts[:-1]).max(), np.float32)
+    point = np.empty(d, packed.dtype)
+    distances = np.empty((starts[1:] - starts[:-1]).max(), packed.dtype)
     written = 0
     computed = 0
     for i in range(size):
@@ -121,6 +122,43 @@ def gaussian_rows(
                     written += 1
         lengths[i] = written - before
     return written, computed
+
+
+@compiled
+def gaussian_sums(
+    points: Coordinates,
+    packed: Coordinates,
+    starts: Places,
+    lower: Coordinates,
+    upper: Coordinates,
+    gamma: float,
+    limit: float,
+    coefficients: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> int:
+    """out[i, :] <- Σ_j coefficients[j, :] K(point i, j) over the points j of all leaves, without far leaves.
+
+    Returns how many distances were computed.
+    """
+    d = lower.shape[1]
+    distances = np.empty((starts[1:] - starts[:-1]).max(), packed.dtype)
+    computed = 0
+    for i in range(points.shape[0]):
+        out[i] = 0.0
+        for leaf in range(lower.shape[0]):
+            if not _box_is_near(points[i], lower[leaf], upper[leaf], limit):
+                continue
+            first, last = starts[leaf], starts[leaf + 1]
+            computed += last - first
+            reach = distances[: last - first]
+            if not _squared_distances(points[i], packed[first * d : last * d], limit, reach):
+                continue
+            for j in range(last - first):
+                if reach[j] <= limit:
+                    value = np.exp(-gamma * reach[j])
+                    for k in range(out.shape[1]):
+                        out[i, k] += coefficients[first + j, k] * value
+    return computed
 
 
 @compiled

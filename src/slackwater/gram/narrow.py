@@ -27,6 +27,9 @@ _PROBES = 4096
 _MOST_THAT_MATTERS = 0.02  # kernel values
 _MOST_NEAR = 0.3  # pairs of leaves
 _LEAVES_AT_A_TIME = 16
+_FEWEST_SUPPORT = 4096
+_LEFT_OUT = 1e-6  # of a decision value, by far points taken together
+_POINTS_AT_A_TIME = 256
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,55 @@ def _share_that_matters(features: Features, rng: np.random.Generator) -> float:
     return float(np.mean(values > NEGLIGIBLE))
 
 
+def narrow_combinations(
+    kernel: Gaussian, points: DensePoints, support: DensePoints, coefficients: NDArray[np.float64], workers: Workers
+) -> NDArray[np.float64] | None:
+    """``kernels.blocks.combinations`` without the values of far points; None if too few of them are far.
+
+    What is left out of a sum is less than _LEFT_OUT in all.
+    """
+    if len(support) < _FEWEST_SUPPORT or points.dtype != support.dtype:
+        return None
+    total = float(np.abs(coefficients).sum(axis=1).max())
+    limit = math.log(max(total / _LEFT_OUT, 2.0)) / kernel.gamma
+    leaves = Leaves(support)
+    probes = np.arange(0, len(leaves), max(1, len(leaves) // 64))
+    near = float(np.mean([len(leaves.near(int(leaf), limit)) for leaf in probes])) / len(leaves)
+    if near > _MOST_NEAR:
+        return None
+    return _sums_over_leaves(kernel, points, leaves, limit, coefficients, workers)
+
+
+def _sums_over_leaves(
+    kernel: Gaussian,
+    points: DensePoints,
+    leaves: Leaves,
+    limit: float,
+    coefficients: NDArray[np.float64],
+    workers: Workers,
+) -> NDArray[np.float64]:
+    from slackwater.gram import _narrow_loops
+
+    factors = np.ascontiguousarray(coefficients[:, leaves.order].T)
+    values = np.empty((len(points), len(coefficients)))
+
+    def add_up(start: int) -> None:
+        _narrow_loops.gaussian_sums(
+            leaves.coordinates(points.values[start : start + _POINTS_AT_A_TIME]),
+            leaves.packed,
+            leaves.starts,
+            leaves.lower,
+            leaves.upper,
+            kernel.gamma,
+            limit,
+            factors,
+            values[start : start + _POINTS_AT_A_TIME],
+        )
+
+    workers.run(add_up, range(0, len(points), _POINTS_AT_A_TIME))
+    return values
+
+
 class Leaves:
     """Points in an order in which neighbours stand together, cut into leaves with bounding boxes.
 
@@ -97,18 +149,23 @@ class Leaves:
         values = points.values
         self.order, self.starts = _median_leaves(values)
         spread = values.std(axis=0, dtype=np.float64)
-        dimensions = np.argsort(-spread, kind="stable")[: max(1, np.count_nonzero(spread))]  # telling ones first
-        self.packed = np.empty(len(values) * len(dimensions), np.float32)
-        centre = values.mean(axis=0, dtype=np.float64)
+        self.dimensions = np.argsort(-spread, kind="stable")[: max(1, np.count_nonzero(spread))]  # telling ones first
+        # Whole numbers, so that whole numbers stay exact.
+        self.centre = np.rint(values.mean(axis=0, dtype=np.float64))[self.dimensions].astype(values.dtype)
+        d = len(self.dimensions)
+        self.packed = np.empty(len(values) * d, values.dtype)
         for first, last in zip(self.starts[:-1], self.starts[1:], strict=True):
-            leaf = values[self.order[first:last]][:, dimensions].astype(np.float64) - centre[dimensions]
-            self.packed[first * len(dimensions) : last * len(dimensions)] = leaf.T.ravel()
-        self.lower = np.empty((len(self), len(dimensions)), np.float32)
+            self.packed[first * d : last * d] = self.coordinates(values[self.order[first:last]]).T.ravel()
+        self.lower = np.empty((len(self), d), values.dtype)
         self.upper = np.empty_like(self.lower)
         _narrow_loops.bound_boxes(self.packed, self.starts, self.lower, self.upper)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def coordinates(self, values: Floats) -> Floats:
+        """Other points, in the coordinates of the leaves."""
+        return np.asarray(values[:, self.dimensions] - self.centre)
 
     def near(self, leaf: int, limit: float) -> NDArray[np.int64]:
         """The leaves that may have points within the squared distance ``limit`` of points of this leaf."""
