@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from slackwater.estimators.base import KernelClassifier
 from slackwater.estimators.parameters import COMMON, Rule, is_real, one_of
+from slackwater.solvers.averaging import AVERAGES
 from slackwater.solvers.basins import OneBasin, TwoBasins
-from slackwater.solvers.sbp import AVERAGES, StochasticBatchPerceptron
+from slackwater.solvers.sbp import StochasticBatchPerceptron
 
 
 class SBPClassifier(KernelClassifier):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import RowSource
 from slackwater.problem import Problem
-from slackwater.solvers.base import Assessment, Solver
+from slackwater.solvers.base import Assessment, Foresighted, Outlook, Solver
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, snapshot
 
@@ -62,8 +62,10 @@ def drive(
                 run.assess(task)
         active = [task for task in tasks if task.reason is None]
         while active:
-            for task in active:
-                run.review(task, len(active), interrupted.is_set())
+            outlooks = [run.outlook(task) for task in active]
+            cost = sum(outlook.next_cost for outlook in outlooks)
+            for task, outlook in zip(active, outlooks, strict=True):
+                run.review(task, outlook._replace(next_cost=cost), interrupted.is_set())
             active = [task for task in active if task.reason is None]
             if active:
                 run.step(active)
@@ -82,6 +84,9 @@ class _Run:
     callbacks: Sequence[Callback]
     next_tick: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.foresighted = self.solver if isinstance(self.solver, Foresighted) else None
+
     def step(self, active: Sequence[Task]) -> None:
         """Draw for every problem, fetch the rows together, apply."""
         drawn = [self.solver.draw(task.problem, task.state) for task in active]
@@ -96,9 +101,14 @@ class _Run:
         for task, indices, positions in zip(active, drawn, np.split(where, stops[:-1]), strict=True):
             self.solver.apply(task.problem, task.state, indices, fetched.part(positions))
 
-    def review(self, task: Task, active: int, interrupted: bool) -> None:
+    def outlook(self, task: Task) -> Outlook:
+        if self.foresighted is not None:
+            return self.foresighted.outlook(task.problem, task.state)
+        return Outlook(self.solver.rows_a_step * self.rows.n)
+
+    def review(self, task: Task, outlook: Outlook, interrupted: bool) -> None:
         """Ask the rules whether the task has ended, assessing its model where that is due."""
-        progress = self._progress(task, active)
+        progress = self._progress(task, outlook)
         due = task.state.step > task.resumed_at and self.solver.due(task.state.step)
         if due:
             assessment = self._assess(task, progress)
@@ -116,19 +126,25 @@ class _Run:
             self._assess(task, progress)
 
     def assess(self, task: Task) -> None:
-        self._assess(task, self._progress(task, 1))
+        self._assess(task, self._progress(task, self.outlook(task)))
 
     def tick(self, task: Task) -> None:
         if self.callbacks and self.clock.seconds() >= self.next_tick:
-            progress = self._progress(task, 1)
+            progress = self._progress(task, self.outlook(task))
             with self.clock.paused():
                 for callback in self.callbacks:
                     callback.tick(progress)
             self.next_tick = progress.seconds + _SECONDS_BETWEEN_TICKS
 
-    def _progress(self, task: Task, active: int) -> Progress:
-        cost = self.solver.rows_a_step * self.rows.n * active
-        return Progress(task.steps(), self.ledger.train, self.clock.seconds(), cost)
+    def _progress(self, task: Task, outlook: Outlook) -> Progress:
+        return Progress(
+            task.steps(),
+            self.ledger.train,
+            self.clock.seconds(),
+            outlook.next_cost,
+            violation=outlook.violation,
+            passes=outlook.passes,
+        )
 
     def _assess(self, task: Task, progress: Progress) -> Assessment:
         assessment = self.solver.assess(task.problem, task.state)
