@@ -41,6 +41,22 @@ def hinge_total(margins: NDArray[np.float64], caps: NDArray[np.float64]) -> floa
     return float(caps @ np.maximum(0.0, 1.0 - margins))
 
 
+def mean_hinge(margins: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> float:
+    """L̂(w) = (1/W) Σ ω_i max(0, 1 - margin_i)."""
+    losses = np.maximum(0.0, 1.0 - margins)
+    return float(losses.mean() if weights is None else weights @ losses / weights.sum())
+
+
+def feasible_scale(coefficients: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> float:
+    """The largest β with β a_i <= ω_i/W for all i: what makes non-negative coefficients feasible in the dual of L̂."""
+    used = coefficients > 0.0
+    if not used.any():
+        return math.inf
+    if weights is None:
+        return 1.0 / (len(coefficients) * float(coefficients.max()))
+    return float((weights[used] / coefficients[used]).min() / weights.sum())
+
+
 def relative_gap(margin: float, upper: float) -> float:
     """1 - f/U, which is at least the relative suboptimality 1 - f/f*; infinite while there is no margin."""
     if not (0.0 < margin < math.inf):

@@ -11,6 +11,12 @@ from slackwater.solvers.averaging import AVERAGES
 from slackwater.solvers.basins import OneBasin, TwoBasins
 from slackwater.solvers.sbp import StochasticBatchPerceptron
 
+NU = Rule(
+    lambda v: is_real(v) and 0 <= v <= 1e9,
+    "a number from 0 to 1e9",
+    "nu is the average slack per example; 0 means hard margin.",
+)
+
 
 class SBPClassifier(KernelClassifier):
     r"""Kernel SVM by the Stochastic Batch Perceptron, one exact step at a time.
@@ -104,11 +110,7 @@ class SBPClassifier(KernelClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "nu": Rule(
-            lambda v: is_real(v) and 0 <= v <= 1e9,
-            "a number from 0 to 1e9",
-            "nu is the average slack per example; 0 means hard margin.",
-        ),
+        "nu": NU,
         "average": one_of(tuple(AVERAGES), "It says which iterates the model is the mean of."),
         **COMMON,
     }

@@ -42,6 +42,11 @@ class LazyCoefficients:
         self.values[index] += increment
         self.offset[index] += self.scale_sum * increment
 
+    def add_all(self, amounts: NDArray[np.float64]) -> None:
+        increments = amounts / self.scale
+        self.values += increments
+        self.offset += self.scale_sum * increments
+
     def end_step(self, shrink: float) -> None:
         """Multiply all coefficients by ``shrink`` and count them into the sum."""
         self.scale *= shrink

@@ -1,0 +1,160 @@
+"""Compiled working-set selection and steps of SMO.
+
+``active`` holds the examples that are searched, in ascending order; responses are kept up to date for all. For a pair,
+``signed`` is y_i (1 - c_i), the bias that would bring example i on its margin: one that can rise wants a larger one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater._jit import compiled, compiled_reordering
+
+_FLAT = 1e-12  # curvature below which two examples are the same to the kernel
+_ROUNDING = 1e-13
+
+
+@compiled
+def _snapped(value: float, cap: float) -> float:
+    """The bound itself where rounding stopped just short of it: which coefficients may move hangs on it."""
+    if value < _ROUNDING * cap:
+        return 0.0
+    return cap if value > (1.0 - _ROUNDING) * cap else value
+
+
+@compiled
+def first_of_pair(
+    active: NDArray[np.intp],
+    labels: NDArray[np.int8],
+    caps: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    responses: NDArray[np.float64],
+) -> tuple[int, float]:
+    """The example that can rise (in y_i α_i) and wants to most: its number and its ``signed`` value; -1 if none can."""
+    top, chosen = -np.inf, -1
+    for k in range(active.size):
+        t = active[k]
+        if labels[t] > 0:
+            if alpha[t] < caps[t] and 1.0 - responses[t] > top:
+                top, chosen = 1.0 - responses[t], t
+        elif alpha[t] > 0.0 and responses[t] - 1.0 > top:
+            top, chosen = responses[t] - 1.0, t
+    return chosen, top
+
+
+@compiled
+def second_of_pair(
+    active: NDArray[np.intp],
+    labels: NDArray[np.int8],
+    caps: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    responses: NDArray[np.float64],
+    diagonal: NDArray[np.float64],
+    first: int,
+    top: float,
+    row: NDArray[np.floating],
+) -> tuple[int, float]:
+    """The partner with which the first gains most, to second order (Fan, Chen, Lin 2005, WSS 2), and the lowest value.
+
+    ``top`` minus the lowest ``signed`` value of those that can fall is by how much the optimality conditions are
+    violated.
+    """
+    bottom, best, chosen = np.inf, 0.0, -1
+    own = diagonal[first]
+    for k in range(active.size):
+        t = active[k]
+        if labels[t] > 0:
+            if alpha[t] <= 0.0:
+                continue
+            value = 1.0 - responses[t]
+        else:
+            if alpha[t] >= caps[t]:
+                continue
+            value = responses[t] - 1.0
+        if value < bottom:
+            bottom = value
+        difference = top - value
+        if difference > 0.0:
+            curvature = max(own + diagonal[t] - 2.0 * np.float64(row[t]), _FLAT)
+            gain = difference * difference / curvature
+            if gain > best:
+                best, chosen = gain, t
+    return chosen, bottom
+
+
+@compiled
+def move_pair(
+    labels: NDArray[np.int8],
+    caps: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    responses: NDArray[np.float64],
+    diagonal: NDArray[np.float64],
+    first: int,
+    second: int,
+    row: NDArray[np.floating],
+) -> float:
+    """Move a pair to its best values, Σ α_i y_i unchanged; return by how much y_i α_i of the first has grown."""
+    curvature = max(diagonal[first] + diagonal[second] - 2.0 * np.float64(row[second]), _FLAT)
+    wanted = (labels[first] * (1.0 - responses[first]) - labels[second] * (1.0 - responses[second])) / curvature
+    room_first = caps[first] - alpha[first] if labels[first] > 0 else alpha[first]
+    room_second = alpha[second] if labels[second] > 0 else caps[second] - alpha[second]
+    move = min(wanted, room_first, room_second)
+    alpha[first] = _snapped(alpha[first] + labels[first] * move, caps[first])
+    alpha[second] = _snapped(alpha[second] - labels[second] * move, caps[second])
+    return float(move)
+
+
+@compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
+def add_pair(
+    responses: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    first: NDArray[np.floating],
+    second: NDArray[np.floating],
+    move: float,
+) -> None:
+    """c <- c + move·y ∘ (row of the first - row of the second)."""
+    for i in range(responses.size):
+        responses[i] += move * np.float64(labels[i]) * (np.float64(first[i]) - np.float64(second[i]))
+
+
+@compiled
+def _possible_move(cap: float, alpha: float, response: float, own: float) -> float:
+    """From a coefficient to its best value, all others fixed."""
+    return min(max((1.0 - response) / max(own, _FLAT), -alpha), cap - alpha)
+
+
+@compiled
+def best_single(
+    active: NDArray[np.intp],
+    caps: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    responses: NDArray[np.float64],
+    diagonal: NDArray[np.float64],
+) -> tuple[int, float]:
+    """The coefficient with which the dual gains most, set to its best value, and the violation; -1 if none gains."""
+    best, chosen, violation = 0.0, -1, 0.0
+    for k in range(active.size):
+        t = active[k]
+        move = _possible_move(caps[t], alpha[t], responses[t], diagonal[t])
+        if move != 0.0:
+            shortfall = 1.0 - responses[t]
+            violation = max(violation, abs(shortfall))
+            gain = move * (shortfall - 0.5 * move * diagonal[t])
+            if gain > best:
+                best, chosen = gain, t
+    return chosen, violation
+
+
+@compiled
+def move_single(
+    caps: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    responses: NDArray[np.float64],
+    diagonal: NDArray[np.float64],
+    chosen: int,
+) -> float:
+    """Set a coefficient to its best value; return by how much it has grown."""
+    move = _possible_move(caps[chosen], alpha[chosen], responses[chosen], diagonal[chosen])
+    alpha[chosen] = _snapped(alpha[chosen] + move, caps[chosen])
+    return move

@@ -1,0 +1,151 @@
+"""Sequential minimal optimisation (Platt 1998) with second-order working sets (Fan, Chen, Lin 2005) and shrinking.
+
+The dual of the C-form (arXiv:1204.0566, eq. 4.1) over the fewest coefficients that can move: with a free bias two, for
+Σ α_i y_i = 0 must hold, without one a single one (Steinwart, Hush, Scovel 2011). Of a pair, the first is the example
+that violates optimality most; the second is the one with which the dual gains most, for which the first one's kernel
+row is needed. A single coefficient is the one that gains most.
+
+**An iteration costs** n kernel evaluations for each example of the working set whose row is not in the cache; the
+diagonal costs n once where K(x, x) is not 1 by formula.
+
+Shrinking leaves examples at a bound, and firmly so, out of the search. Unlike LIBSVM's, whose rows are shortened as
+well, rows here are whole and all responses stay up to date: nothing has to be reconstructed before an example shrunk
+too early comes back, and a model is certified at any moment.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.gram.source import RowBlock
+from slackwater.kernels.points import Floats
+from slackwater.problem import Problem
+from slackwater.solvers.base import Assessment, Outlook
+from slackwater.solvers.coupling import Balanced, Coupling, Free
+from slackwater.solvers.dual_form import DualAscent, DualPoint
+
+_SHRINK_EVERY = 1000  # steps, or as many as there are examples if those are fewer, as LIBSVM does
+_NONE = np.empty(0, dtype=np.intp)
+
+
+@dataclass
+class SMOState(DualPoint):
+    active: NDArray[np.intp]  # the examples that are searched
+    violation: float  # of the optimality conditions, when the last step was chosen
+    first: int  # of the pair that was chosen, and its row: for the time between draw and apply
+    first_row: Floats
+
+
+@dataclass(frozen=True)
+class SMO(DualAscent, ABC):
+    """The common part; a subclass chooses one coefficient or two, and moves them.
+
+    ``tol`` is the violation that ends training: before it is believed, all examples are looked at.
+    """
+
+    tol: float = field(default=1e-3, repr=False)  # not a part of the problem that a stored state belongs to
+    inside: ClassVar[float]  # how far inside the conditions counts as firmly, in units of the violation
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> SMOState:
+        n, caps = problem.n, self.caps(problem)
+        unknown = (math.inf, -1, np.empty(0, dtype=problem.rows.dtype))
+        return SMOState(0, self.C, caps, np.zeros(n), np.zeros(n), np.flatnonzero(caps), *unknown)
+
+    def outlook(self, problem: Problem, state: SMOState) -> Outlook:
+        return Outlook(self.rows_a_step * problem.n, state.violation)
+
+    def draw(self, problem: Problem, state: SMOState) -> NDArray[np.intp]:
+        if state.step > 0 and state.step % min(_SHRINK_EVERY, problem.n) == 0:
+            state.active = np.flatnonzero(~self._firmly_bound(problem, state))
+        indices, state.violation = self._choose(problem, state)
+        if state.violation <= self.tol and len(state.active) < np.count_nonzero(state.caps):
+            state.active = np.flatnonzero(state.caps)
+            indices, state.violation = self._choose(problem, state)
+        return indices
+
+    def foresee(self, problem: Problem, state: SMOState, most: int) -> NDArray[np.intp]:
+        return _NONE
+
+    @abstractmethod
+    def apply(self, problem: Problem, state: SMOState, indices: NDArray[np.intp], rows: RowBlock) -> None: ...
+
+    def assess(self, problem: Problem, state: SMOState) -> Assessment:  # type: ignore[override]
+        return super().assess(problem, state)._replace(violation=state.violation)
+
+    def continued(self, state: SMOState) -> SMOState:
+        self.rescale(state)
+        return replace(state, active=np.flatnonzero(state.caps), violation=math.inf)
+
+    @abstractmethod
+    def _choose(self, problem: Problem, state: SMOState) -> tuple[NDArray[np.intp], float]:
+        """The examples whose rows the step needs, and the violation among the active examples."""
+
+    def _firmly_bound(self, problem: Problem, state: SMOState) -> NDArray[np.bool_]:
+        """Which examples are at a bound and lie further inside the optimality conditions than any lies outside."""
+        found = self.coupling.violations(problem.labels, state.caps, state.alpha, 1.0 - state.responses)
+        inside = -self.inside * found.largest
+        at_cap, at_zero = np.isneginf(found.rising), np.isneginf(found.falling)
+        return (at_cap & (found.falling < inside)) | (at_zero & (found.rising < inside))
+
+
+@dataclass(frozen=True)
+class SMOPairs(SMO):
+    """With a free, unregularised bias: two coefficients, of which one rises and one falls in y_i α_i."""
+
+    coupling: ClassVar[Coupling] = Balanced()
+    inside: ClassVar[float] = 0.5  # violations of the two are counted from their middle
+
+    def apply(self, problem: Problem, state: SMOState, indices: NDArray[np.intp], rows: RowBlock) -> None:
+        from slackwater.solvers import _smo_loops
+
+        if len(indices):
+            point = (problem.labels, state.caps, state.alpha, state.responses)
+            pair = (state.first, indices[0], state.first_row)
+            move = _smo_loops.move_pair(*point, problem.rows.diagonal(), *pair)
+            _smo_loops.add_pair(state.responses, problem.labels, state.first_row, rows.base[rows.places[0]], move)
+            state.first, state.first_row = -1, state.first_row[:0]
+        state.step += 1
+
+    def _choose(self, problem: Problem, state: SMOState) -> tuple[NDArray[np.intp], float]:
+        from slackwater.solvers import _smo_loops
+
+        point = (problem.labels, state.caps, state.alpha, state.responses)
+        first, top = _smo_loops.first_of_pair(state.active, *point)
+        if first < 0:
+            return _NONE, 0.0
+        held = problem.rows.fetch(np.array([first], dtype=np.intp))
+        row = held.base[held.places[0]]
+        second, bottom = _smo_loops.second_of_pair(state.active, *point, problem.rows.diagonal(), first, top, row)
+        state.first, state.first_row = first, row.copy()  # the source may write over it when asked for the second
+        return np.array([second] if second >= 0 else [], dtype=np.intp), max(top - bottom, 0.0)
+
+
+@dataclass(frozen=True)
+class SMOSingles(SMO):
+    """Without bias: the one coefficient with which the dual gains most."""
+
+    coupling: ClassVar[Coupling] = Free()
+    inside: ClassVar[float] = 1.0
+
+    def apply(self, problem: Problem, state: SMOState, indices: NDArray[np.intp], rows: RowBlock) -> None:
+        from slackwater.solvers import _loops, _smo_loops
+
+        if len(indices):
+            move = _smo_loops.move_single(state.caps, state.alpha, state.responses, problem.rows.diagonal(), indices[0])
+            change = move * problem.labels[indices].astype(np.float64)
+            _loops.add_combination(state.responses, problem.labels, rows.base, rows.places, change)
+        state.step += 1
+
+    def _choose(self, problem: Problem, state: SMOState) -> tuple[NDArray[np.intp], float]:
+        from slackwater.solvers import _smo_loops
+
+        chosen, violation = _smo_loops.best_single(
+            state.active, state.caps, state.alpha, state.responses, problem.rows.diagonal()
+        )
+        return np.array([chosen] if chosen >= 0 else [], dtype=np.intp), violation
