@@ -84,6 +84,34 @@ def second_of_pair(
 
 
 @compiled
+def worst_at_zero(
+    active: NDArray[np.intp],
+    labels: NDArray[np.int8],
+    left_out: NDArray[np.bool_],
+    alpha: NDArray[np.float64],
+    responses: NDArray[np.float64],
+    bias: float,
+    most: int,
+) -> NDArray[np.intp]:
+    """Up to ``most`` examples whose coefficients are 0 and that fall short of their margin most, worst first."""
+    found = np.empty(most, dtype=np.intp)
+    values = np.empty(most)
+    count = 0
+    for k in range(active.size):
+        t = active[k]
+        shortfall = 1.0 - responses[t] - labels[t] * bias
+        if left_out[t] or alpha[t] > 0.0 or shortfall <= 0.0 or (count == most and shortfall <= values[count - 1]):
+            continue
+        place = min(count, most - 1)
+        while place > 0 and values[place - 1] < shortfall:
+            values[place], found[place] = values[place - 1], found[place - 1]
+            place -= 1
+        values[place], found[place] = shortfall, t
+        count = min(count + 1, most)
+    return found[:count]
+
+
+@compiled
 def move_pair(
     labels: NDArray[np.int8],
     caps: NDArray[np.float64],
