@@ -31,7 +31,7 @@ from slackwater.solvers.coupling import Balanced, Coupling, Free
 from slackwater.solvers.dual_form import DualAscent, DualPoint
 
 _SHRINK_EVERY = 1000  # steps, or as many as there are examples if those are fewer, as LIBSVM does
-# Fetched with a row that is missing: a row in a block of eight takes BLAS a quarter of the time, and of those foreseen all
+# Fetched with a row that is missing: a row in a block of eight takes a quarter of the time, and of those foreseen all
 # but one in six are used.
 _ROWS_AHEAD = 8
 _NONE = np.empty(0, dtype=np.intp)
