@@ -91,12 +91,12 @@ class Parameters(NamedTuple):
     radius: float  # B
 
 
-def lambda_from_C(C: float, total_weight: float) -> float:
+def lambda_from_c(C: float, total_weight: float) -> float:
     """λ = 1/(C W): dividing the C-form by C W gives the regularised form. W is the number of rows without weights."""
     return 1.0 / (C * total_weight)
 
 
-def C_from_lambda(lam: float, total_weight: float) -> float:
+def c_from_lambda(lam: float, total_weight: float) -> float:
     """C = 1/(λ W)."""
     return 1.0 / (lam * total_weight)
 
@@ -131,4 +131,4 @@ def equivalent_parameters(
     used = coefficients > 0.0
     C = float((coefficients[used] if weights is None else coefficients[used] / weights[used]).max())
     total = float(len(coefficients) if weights is None else weights.sum())
-    return Parameters(C, lambda_from_C(C, total), mean_hinge(margins, weights) / norm, norm)
+    return Parameters(C, lambda_from_c(C, total), mean_hinge(margins, weights) / norm, norm)
