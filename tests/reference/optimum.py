@@ -27,14 +27,14 @@ def slack_constrained_optimum(
     omega = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     signed = labels[:, None] * gram * labels[None, :]
     # The jitter keeps the square root smooth where examples cancel; the bounds below are computed without it.
-    p = _solve_dual(signed + 1e-14 * np.eye(n), labels, volume, omega, bias)
+    p = solve_dual(signed + 1e-14 * np.eye(n), labels, volume, omega, bias)
     norm = np.sqrt(max(p @ signed @ p, 0.0))
     upper = norm + volume * (p / omega).max()
     direction = signed @ p / norm if norm > 1e-7 else np.zeros(n)
     return Optimum(_level_by_lp(direction, labels, volume, omega, bias), upper)
 
 
-def _solve_dual(signed, labels, volume, omega, bias) -> np.ndarray:
+def solve_dual(signed, labels, volume, omega, bias) -> np.ndarray:
     n = len(labels)
     start = omega / omega.sum()
     if bias:

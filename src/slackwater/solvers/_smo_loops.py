@@ -1,8 +1,8 @@
 """Compiled working-set selection and steps of SMO.
 
-``active`` holds the examples that are searched, in ascending order; responses are kept up to date for all. For a pair,
-``signed`` is y_i (1 - c_i), the bias that would bring example i on its margin: one that can rise wants a larger one.
-"""
+``active`` holds the examples that are searched, of which the first is taken where several are equally good but for
+rounding; responses are kept up to date for all. For a pair, ``signed`` is y_i (1 - c_i), the bias that would bring
+example i on its margin: one that can rise wants a larger one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from slackwater._jit import compiled, compiled_reordering
 
 _FLAT = 1e-12  # curvature below which two examples are the same to the kernel
 _ROUNDING = 1e-13
+_TIE = 1e-11
 
 
 @compiled
@@ -36,9 +37,9 @@ def first_of_pair(
     for k in range(active.size):
         t = active[k]
         if labels[t] > 0:
-            if alpha[t] < caps[t] and 1.0 - responses[t] > top:
+            if alpha[t] < caps[t] and 1.0 - responses[t] > top + _TIE:
                 top, chosen = 1.0 - responses[t], t
-        elif alpha[t] > 0.0 and responses[t] - 1.0 > top:
+        elif alpha[t] > 0.0 and responses[t] - 1.0 > top + _TIE:
             top, chosen = responses[t] - 1.0, t
     return chosen, top
 
@@ -78,7 +79,7 @@ def second_of_pair(
         if difference > 0.0:
             curvature = max(own + diagonal[t] - 2.0 * np.float64(row[t]), _FLAT)
             gain = difference * difference / curvature
-            if gain > best:
+            if gain > best * (1.0 + _TIE):
                 best, chosen = gain, t
     return chosen, bottom
 
@@ -169,7 +170,7 @@ def best_single(
             shortfall = 1.0 - responses[t]
             violation = max(violation, abs(shortfall))
             gain = move * (shortfall - 0.5 * move * diagonal[t])
-            if gain > best:
+            if gain > best * (1.0 + _TIE):
                 best, chosen = gain, t
     return chosen, violation
 

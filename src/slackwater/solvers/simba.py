@@ -73,14 +73,16 @@ class SIMBA:
     def start(self, problem: Problem, rng: np.random.Generator) -> SIMBAState:
         table = _table(problem)
         largest = float(table.diagonal().max())
-        examples, features = rng.spawn(2)
+        examples, features, lots = rng.spawn(3)
+        past = np.empty(problem.n)
+        past[problem.order] = 1e-9 * lots.random(problem.n)  # drawn by content, they decide ties
         return SIMBAState(
             step=0,
             radius=math.sqrt(largest) if largest > 0.0 else 1.0,
             scale=1.0,
             coefficients=LazyCoefficients.zeros(problem.n),
             direction=LazyCoefficients.zeros(table.n_features),
-            past=np.zeros(problem.n),
+            past=past,
             examples=examples,
             features=features,
         )

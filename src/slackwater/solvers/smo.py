@@ -39,7 +39,7 @@ _NONE = np.empty(0, dtype=np.intp)
 
 @dataclass
 class SMOState(DualPoint):
-    active: NDArray[np.intp]  # the examples that are searched
+    active: NDArray[np.intp]  # the examples that are searched, in the order of their content
     violation: float  # of the optimality conditions, when the last step was chosen
     middle: float  # the bias that halves it between the two sides; 0 without bias
     foreseen: NDArray[np.bool_]  # whose rows were asked for ahead of time; not to be asked for again
@@ -59,13 +59,14 @@ class SMO(DualAscent, ABC):
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SMOState:
         n, caps = problem.n, self.caps(problem)
+        problem.rows.diagonal()  # paid here, so that a run that is resumed does not pay twice
         return SMOState(
             step=0,
             C=self.C,
             caps=caps,
             alpha=np.zeros(n),
             responses=np.zeros(n),
-            active=np.flatnonzero(caps),
+            active=problem.all_examples.members,
             violation=math.inf,
             middle=0.0,
             foreseen=np.zeros(n, dtype=bool),
@@ -77,11 +78,12 @@ class SMO(DualAscent, ABC):
         return Outlook(self.rows_a_step * problem.n, state.violation)
 
     def draw(self, problem: Problem, state: SMOState) -> NDArray[np.intp]:
+        everyone = problem.all_examples.members
         if state.step > 0 and state.step % min(_SHRINK_EVERY, problem.n) == 0:
-            state.active = np.flatnonzero(~self._firmly_bound(problem, state))
+            state.active = everyone[~self._firmly_bound(problem, state)[everyone]]
         indices, state.violation = self._choose(problem, state)
-        if state.violation <= self.tol and len(state.active) < np.count_nonzero(state.caps):
-            state.active = np.flatnonzero(state.caps)
+        if state.violation <= self.tol and len(state.active) < len(everyone):
+            state.active = everyone
             indices, state.violation = self._choose(problem, state)
         return indices
 
@@ -103,7 +105,7 @@ class SMO(DualAscent, ABC):
 
     def continued(self, state: SMOState) -> SMOState:
         self.rescale(state)
-        return replace(state, active=np.flatnonzero(state.caps), violation=math.inf)
+        return replace(state, active=_NONE, violation=math.inf)  # the next draw looks at all examples
 
     @abstractmethod
     def _choose(self, problem: Problem, state: SMOState) -> tuple[NDArray[np.intp], float]:
