@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class StopReason(str, Enum):
@@ -24,8 +24,7 @@ class StopReason(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """How far a solver has come.
 
     Gap and hold-out error are known only at steps where the model was assessed; so is the violation of the optimality

@@ -152,6 +152,21 @@ def test_shrinking_changes_what_is_searched_but_not_the_optimum(form, monkeypatc
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_a_choice_made_twice_does_not_break_the_budget(form, monkeypatch):
+    monkeypatch.setattr(smo, "_SHRINK_EVERY", 5)
+    problem = precomputed_problem(n=60, seed=4)
+    solver = form(5.0, 0.05)
+    state, shrunk = solver.start(problem, np.random.default_rng(0)), 0
+    while state.violation > solver.tol:
+        allowed = solver.outlook(problem, state).next_cost
+        shrunk += len(state.active) < problem.n
+        before = problem.rows.ledger.train
+        advance(solver, problem, 1, state)
+        assert problem.rows.ledger.train - before <= allowed
+    assert shrunk > 0
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_hold_out_examples_are_never_moved_but_kept_up_to_date(form):
     base = precomputed_problem(n=60)
     weights = np.ones(60)

@@ -1,8 +1,9 @@
 """Compiled working-set selection and steps of SMO.
 
-``active`` holds the examples that are searched, of which the first is taken where several are equally good but for
-rounding; responses are kept up to date for all. For a pair, ``signed`` is y_i (1 - c_i), the bias that would bring
-example i on its margin: one that can rise wants a larger one."""
+``active`` holds the examples that are searched; responses are kept up to date for all. For a pair, ``signed`` is
+y_i (1 - c_i), the bias that would bring example i on its margin: one that can rise wants a larger one. Of examples that
+are equally good but for rounding, the one of lowest ``rank`` is taken, so that the order of the rows does not choose.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ def _snapped(value: float, cap: float) -> float:
 @compiled
 def first_of_pair(
     active: NDArray[np.intp],
+    rank: NDArray[np.intp],
     labels: NDArray[np.int8],
     caps: NDArray[np.float64],
     alpha: NDArray[np.float64],
@@ -37,16 +39,24 @@ def first_of_pair(
     for k in range(active.size):
         t = active[k]
         if labels[t] > 0:
-            if alpha[t] < caps[t] and 1.0 - responses[t] > top + _TIE:
-                top, chosen = 1.0 - responses[t], t
-        elif alpha[t] > 0.0 and responses[t] - 1.0 > top + _TIE:
-            top, chosen = responses[t] - 1.0, t
+            if alpha[t] >= caps[t]:
+                continue
+            value = 1.0 - responses[t]
+        else:
+            if alpha[t] <= 0.0:
+                continue
+            value = responses[t] - 1.0
+        if value > top + _TIE:
+            top, chosen = value, t
+        elif value > top - _TIE and rank[t] < rank[chosen]:
+            top, chosen = max(top, value), t
     return chosen, top
 
 
 @compiled
 def second_of_pair(
     active: NDArray[np.intp],
+    rank: NDArray[np.intp],
     labels: NDArray[np.int8],
     caps: NDArray[np.float64],
     alpha: NDArray[np.float64],
@@ -61,7 +71,8 @@ def second_of_pair(
     ``top`` minus the lowest ``signed`` value of those that can fall is by how much the optimality conditions are
     violated.
     """
-    bottom, best, chosen = np.inf, 0.0, -1
+    bottom, chosen = np.inf, -1
+    best, best_curvature = 0.0, 1.0  # gains are best/best_curvature, compared without dividing
     own = diagonal[first]
     for k in range(active.size):
         t = active[k]
@@ -78,9 +89,9 @@ def second_of_pair(
         difference = top - value
         if difference > 0.0:
             curvature = max(own + diagonal[t] - 2.0 * np.float64(row[t]), _FLAT)
-            gain = difference * difference / curvature
-            if gain > best * (1.0 + _TIE):
-                best, chosen = gain, t
+            gain, bar = difference * difference * best_curvature, best * curvature
+            if gain > bar * (1.0 + _TIE) or (gain > bar * (1.0 - _TIE) and rank[t] < rank[chosen]):
+                best, best_curvature, chosen = difference * difference, curvature, t
     return chosen, bottom
 
 
@@ -156,6 +167,7 @@ def _possible_move(cap: float, alpha: float, response: float, own: float) -> flo
 @compiled
 def best_single(
     active: NDArray[np.intp],
+    rank: NDArray[np.intp],
     caps: NDArray[np.float64],
     alpha: NDArray[np.float64],
     responses: NDArray[np.float64],
@@ -172,6 +184,8 @@ def best_single(
             gain = move * (shortfall - 0.5 * move * diagonal[t])
             if gain > best * (1.0 + _TIE):
                 best, chosen = gain, t
+            elif gain > best * (1.0 - _TIE) and rank[t] < rank[chosen]:
+                best, chosen = max(best, gain), t
     return chosen, violation
 
 

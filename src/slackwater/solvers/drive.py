@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -116,8 +116,7 @@ class _Run:
         if due:
             assessment = self._assess(task, progress)
             self.solver.remember(task.state, assessment)
-            progress = replace(
-                progress,
+            progress = progress._replace(
                 gap=assessment.gap,
                 holdout_error=assessment.holdout_error,
                 violation=assessment.violation,

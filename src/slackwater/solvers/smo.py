@@ -39,7 +39,8 @@ _NONE = np.empty(0, dtype=np.intp)
 
 @dataclass
 class SMOState(DualPoint):
-    active: NDArray[np.intp]  # the examples that are searched, in the order of their content
+    active: NDArray[np.intp]  # the examples that are searched
+    rank: NDArray[np.intp]  # of each example in the order of their content, which decides ties
     violation: float  # of the optimality conditions, when the last step was chosen
     middle: float  # the bias that halves it between the two sides; 0 without bias
     foreseen: NDArray[np.bool_]  # whose rows were asked for ahead of time; not to be asked for again
@@ -55,6 +56,7 @@ class SMO(DualAscent, ABC):
     """
 
     tol: float = field(default=1e-3, repr=False)  # not a part of the problem that a stored state belongs to
+    peeks: ClassVar[int]  # rows looked at to choose
     inside: ClassVar[float]  # how far inside the conditions counts as firmly, in units of the violation
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SMOState:
@@ -66,7 +68,8 @@ class SMO(DualAscent, ABC):
             caps=caps,
             alpha=np.zeros(n),
             responses=np.zeros(n),
-            active=problem.all_examples.members,
+            active=np.flatnonzero(caps),
+            rank=np.argsort(problem.order),
             violation=math.inf,
             middle=0.0,
             foreseen=np.zeros(n, dtype=bool),
@@ -75,15 +78,15 @@ class SMO(DualAscent, ABC):
         )
 
     def outlook(self, problem: Problem, state: SMOState) -> Outlook:
-        return Outlook(self.rows_a_step * problem.n, state.violation)
+        shrunk = len(state.active) < len(problem.all_examples.members)  # then the choice may have to be made twice
+        return Outlook((self.rows_a_step + self.peeks * shrunk) * problem.n, state.violation)
 
     def draw(self, problem: Problem, state: SMOState) -> NDArray[np.intp]:
-        everyone = problem.all_examples.members
         if state.step > 0 and state.step % min(_SHRINK_EVERY, problem.n) == 0:
-            state.active = everyone[~self._firmly_bound(problem, state)[everyone]]
+            state.active = np.flatnonzero(~self._firmly_bound(problem, state))
         indices, state.violation = self._choose(problem, state)
-        if state.violation <= self.tol and len(state.active) < len(everyone):
-            state.active = everyone
+        if state.violation <= self.tol and len(state.active) < len(problem.all_examples.members):
+            state.active = np.flatnonzero(state.caps)
             indices, state.violation = self._choose(problem, state)
         return indices
 
@@ -124,6 +127,7 @@ class SMOPairs(SMO):
     """With a free, unregularised bias: two coefficients, of which one rises and one falls in y_i α_i."""
 
     coupling: ClassVar[Coupling] = Balanced()
+    peeks: ClassVar[int] = 1
     inside: ClassVar[float] = 0.5  # violations of the two are counted from their middle
 
     def apply(self, problem: Problem, state: SMOState, indices: NDArray[np.intp], rows: RowBlock) -> None:
@@ -141,12 +145,14 @@ class SMOPairs(SMO):
         from slackwater.solvers import _smo_loops
 
         point = (problem.labels, state.caps, state.alpha, state.responses)
-        first, top = _smo_loops.first_of_pair(state.active, *point)
+        first, top = _smo_loops.first_of_pair(state.active, state.rank, *point)
         if first < 0:
             return _NONE, 0.0
         held = problem.rows.fetch(np.array([first], dtype=np.intp), lambda: self.foresee(problem, state, _ROWS_AHEAD))
         row = held.base[held.places[0]]
-        second, bottom = _smo_loops.second_of_pair(state.active, *point, problem.rows.diagonal(), first, top, row)
+        second, bottom = _smo_loops.second_of_pair(
+            state.active, state.rank, *point, problem.rows.diagonal(), first, top, row
+        )
         state.middle = 0.5 * (top + bottom) if second >= 0 else state.middle
         state.first, state.first_row = first, row.copy()  # the source may write over it when asked for the second
         return np.array([second] if second >= 0 else [], dtype=np.intp), max(top - bottom, 0.0)
@@ -157,6 +163,7 @@ class SMOSingles(SMO):
     """Without bias: the one coefficient with which the dual gains most."""
 
     coupling: ClassVar[Coupling] = Free()
+    peeks: ClassVar[int] = 0
     inside: ClassVar[float] = 1.0
 
     def apply(self, problem: Problem, state: SMOState, indices: NDArray[np.intp], rows: RowBlock) -> None:
@@ -172,6 +179,6 @@ class SMOSingles(SMO):
         from slackwater.solvers import _smo_loops
 
         chosen, violation = _smo_loops.best_single(
-            state.active, state.caps, state.alpha, state.responses, problem.rows.diagonal()
+            state.active, state.rank, state.caps, state.alpha, state.responses, problem.rows.diagonal()
         )
         return np.array([chosen] if chosen >= 0 else [], dtype=np.intp), violation
