@@ -2,9 +2,10 @@
 
     python bench/smo.py [--rows 5000] [--seeds 3]
 
-Prints, for each problem, the median seconds of both over the seeds, their ratio, and beside it what shows that both have
-solved the same problem: primal objective, test error, support vectors, steps. Both stop at LIBSVM's rule, a violation of
-the optimality conditions of 1e-3, with 200 MB of cache. One thread; the first fit, which compiles, is not timed.
+Prints, for each problem, the median seconds of both over the seeds, their ratio, and beside it what shows that both
+have solved the same problem: primal objective, test error, support vectors, steps. Both stop at LIBSVM's rule, a
+violation of the optimality conditions of 1e-3, with 200 MB of cache. One thread; the first fit, which compiles, is not
+timed.
 """
 
 from __future__ import annotations
@@ -70,9 +71,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     races = dict.fromkeys(SYNTHETIC, synthetic) | {name: part_of_paper for name in PAPER if available(name)}
-    print(
-        f"{'problem':>8} {'':>10} {'seconds':>8} {'ratio':>6} {'objective':>12} {'error %':>8} {'support':>8} {'steps':>8}"
-    )
+    print(" problem             seconds  ratio    objective  error %  support    steps")
     for name, load in races.items():
         found: dict[str, list[dict[str, float]]] = {"SMO": [], "sklearn": []}
         for seed in range(options.seeds):

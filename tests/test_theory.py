@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 
-import slackwater.theory
 from reference.optimum import regularised_optimum
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
@@ -18,12 +15,6 @@ from slackwater.theory import METHODS, dual_accuracy_needed, learning_runtime, m
 
 def evaluations(method, loss, norm, epsilon):
     return learning_runtime(method, loss, norm, epsilon).kernel_evaluations
-
-
-def test_the_examples_in_the_documentation_hold():
-    result = doctest.testmod(slackwater.theory)
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 @pytest.mark.parametrize(
