@@ -146,16 +146,10 @@ def move_pair(
 
 
 @compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
-def add_pair(
-    responses: NDArray[np.float64],
-    labels: NDArray[np.int8],
-    first: NDArray[np.floating],
-    second: NDArray[np.floating],
-    move: float,
-) -> None:
-    """c <- c + move·y ∘ (row of the first - row of the second)."""
+def add_row(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.floating], amount: float) -> None:
+    """c <- c + amount·y ∘ row."""
     for i in range(responses.size):
-        responses[i] += move * np.float64(labels[i]) * (np.float64(first[i]) - np.float64(second[i]))
+        responses[i] += amount * np.float64(labels[i]) * np.float64(row[i])
 
 
 @compiled

@@ -75,12 +75,10 @@ class LazyResponses(LazyCoefficients):
 
     def add_rows(self, labels: NDArray[np.int8], rows: RowBlock, amounts: NDArray[np.float64]) -> None:
         """c <- c + y ∘ Σ_k amounts_k row_k."""
-        from slackwater.solvers import _loops
-
         increments = amounts / self.scale
-        _loops.add_combination(self.values, labels, rows.base, rows.places, increments)
+        rows.add_to(self.values, labels, increments)
         if self.scale_sum != 0.0:
-            _loops.add_combination(self.offset, labels, rows.base, rows.places, self.scale_sum * increments)
+            rows.add_to(self.offset, labels, self.scale_sum * increments)
 
     def at(self, index: int) -> float:
         return float(self.scale * self.values[index])

@@ -18,7 +18,7 @@ from slackwater.expansion import Expansion
 from slackwater.objectives import hinge_total, weighted_error
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment, due_ever_further_apart
-from slackwater.solvers.coupling import Coupling
+from slackwater.solvers.coupling import Coupling, Scaling
 
 
 @dataclass
@@ -50,12 +50,14 @@ class DualAscent:
         return np.full(problem.n, self.C) if problem.weights is None else self.C * problem.weights
 
     def assess(self, problem: Problem, state: DualPoint) -> Assessment:
-        bias = self._bias(problem, state)
+        """Of the best multiple of the dual point's w, with the best bias: a primal point as good as any it suggests."""
         squared_norm = max(float(state.alpha @ state.responses), 0.0)
-        loss = hinge_total(state.responses + problem.labels * bias, state.caps)
-        primal = 0.5 * squared_norm + loss
+        scale, bias = self._scaling(problem, state)
+        responses = scale * state.responses
+        norm = scale * math.sqrt(squared_norm)
+        loss = hinge_total(responses + problem.labels * bias, state.caps)
+        primal = 0.5 * norm**2 + loss
         dual = float(state.alpha.sum()) - 0.5 * squared_norm
-        norm = math.sqrt(squared_norm)
         holdout = problem.holdout
         return Assessment(
             objective=primal,
@@ -64,14 +66,15 @@ class DualAscent:
             margin=1.0 / norm if norm > 0.0 else math.inf,
             slack_nu=loss / (self.C * problem.total_weight * norm) if norm > 0.0 else math.nan,
             n_support=int(np.count_nonzero(state.alpha)),
-            holdout_error=None if holdout is None else weighted_error(state.responses, problem.labels, bias, holdout),
+            holdout_error=None if holdout is None else weighted_error(responses, problem.labels, bias, holdout),
         )
 
     def remember(self, state: DualPoint, assessment: Assessment) -> None:
         """Nothing: the dual value grows with every step."""
 
     def expansion(self, problem: Problem, state: DualPoint) -> Expansion:
-        return Expansion.from_dense(state.alpha * problem.labels, self._bias(problem, state))
+        scale, bias = self._scaling(problem, state)
+        return Expansion.from_dense(scale * state.alpha * problem.labels, bias)
 
     def rescale(self, state: DualPoint) -> None:
         """Scaled to this C the point is feasible, balanced, and near the new optimum."""
@@ -81,5 +84,6 @@ class DualAscent:
         state.caps *= factor
         state.C = self.C
 
-    def _bias(self, problem: Problem, state: DualPoint) -> float:
-        return self.coupling.best_bias(problem.labels, 1.0 - state.responses, state.caps)
+    def _scaling(self, problem: Problem, state: DualPoint) -> Scaling:
+        norm = math.sqrt(max(float(state.alpha @ state.responses), 0.0))
+        return self.coupling.best_scale(problem, state.responses, norm, self.C)

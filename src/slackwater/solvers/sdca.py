@@ -47,8 +47,6 @@ class SDCA(DualAscent):
         return state.urn.foresee(problem.all_examples, settled, 0.0, most)
 
     def apply(self, problem: Problem, state: SDCAState, indices: NDArray[np.intp], rows: RowBlock) -> None:
-        from slackwater.solvers import _loops
-
         if len(indices):
             (index,) = indices.tolist()
             own = float(rows.at(indices)[0, 0])
@@ -57,7 +55,7 @@ class SDCA(DualAscent):
             alpha = min(max(wanted, 0.0), state.caps[index])
             change = (alpha - state.alpha[indices]) * problem.labels[indices]
             state.alpha[index] = alpha
-            _loops.add_combination(state.responses, problem.labels, rows.base, rows.places, change)
+            rows.add_to(state.responses, problem.labels, change)
         state.step += 1
 
     def continued(self, state: SDCAState) -> SDCAState:

@@ -137,7 +137,8 @@ class SMOPairs(SMO):
             point = (problem.labels, state.caps, state.alpha, state.responses)
             pair = (state.first, indices[0], state.first_row)
             move = _smo_loops.move_pair(*point, problem.rows.diagonal(), *pair)
-            _smo_loops.add_pair(state.responses, problem.labels, state.first_row, rows.base[rows.places[0]], move)
+            _smo_loops.add_row(state.responses, problem.labels, state.first_row, move)
+            rows.add_to(state.responses, problem.labels, np.array([-move]))
             state.first, state.first_row = -1, state.first_row[:0]
         state.step += 1
 
@@ -148,8 +149,7 @@ class SMOPairs(SMO):
         first, top = _smo_loops.first_of_pair(state.active, state.rank, *point)
         if first < 0:
             return _NONE, 0.0
-        held = problem.rows.fetch(np.array([first], dtype=np.intp), lambda: self.foresee(problem, state, _ROWS_AHEAD))
-        row = held.base[held.places[0]]
+        row = problem.rows.rows([first], ahead=lambda: self.foresee(problem, state, _ROWS_AHEAD))[0]
         second, bottom = _smo_loops.second_of_pair(
             state.active, state.rank, *point, problem.rows.diagonal(), first, top, row
         )
@@ -167,12 +167,11 @@ class SMOSingles(SMO):
     inside: ClassVar[float] = 1.0
 
     def apply(self, problem: Problem, state: SMOState, indices: NDArray[np.intp], rows: RowBlock) -> None:
-        from slackwater.solvers import _loops, _smo_loops
+        from slackwater.solvers import _smo_loops
 
         if len(indices):
             move = _smo_loops.move_single(state.caps, state.alpha, state.responses, problem.rows.diagonal(), indices[0])
-            change = move * problem.labels[indices].astype(np.float64)
-            _loops.add_combination(state.responses, problem.labels, rows.base, rows.places, change)
+            rows.add_to(state.responses, problem.labels, move * problem.labels[indices].astype(np.float64))
         state.step += 1
 
     def _choose(self, problem: Problem, state: SMOState) -> tuple[NDArray[np.intp], float]:
