@@ -310,6 +310,7 @@ def test_a_bad_parameter_is_named(estimator, match, moons):
         (NormBallSGDClassifier, {"fit_intercept": True}),
         (SDCAClassifier, {"fit_intercept": True}),
         (KernelPerceptron, {"tol": 0.1}),
+        (KernelPerceptron, {"cache_size": 100}),
         (SIMBAClassifier, {"kernel": "rbf"}),
         (SIMBAClassifier, {"cache_size": 100}),
         (FourierSVC, {"kernel": "linear"}),

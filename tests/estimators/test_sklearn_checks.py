@@ -53,7 +53,7 @@ def expected_failures(estimator):
         SMOClassifier(kernel="precomputed"),
         KernelPerceptron(epochs=2),
         KernelPerceptron(epochs=2, average="last", early_stopping=True, validation_fraction=0.3),
-        SIMBAClassifier(nu=0.1, max_iter=400),
+        SIMBAClassifier(nu=0.1, max_iter=200),
         FourierSVC(n_pairs=50),
     ],
     expected_failed_checks=expected_failures,

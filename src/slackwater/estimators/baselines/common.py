@@ -1,7 +1,7 @@
 """The parameters that all methods of comparison share.
 
 They are dataclasses: the fields are the constructor, inherited ones included, which is all that scikit-learn asks of an
-estimator's ``__init__``. Fields of the two classes here are keywords; a method's own parameters come before them.
+estimator's ``__init__``. Fields of the classes here are keywords; a method's own parameters come before them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _OF_TRAINING = (
     "n_jobs",
     "verbose",
 )
-_OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "cache_size")
+_OF_KERNELS = ("kernel", "gamma", "degree", "coef0")
 
 TRAINING_RULES: dict[str, Rule] = {name: COMMON[name] for name in _OF_TRAINING}
 KERNEL_RULES: dict[str, Rule] = {name: COMMON[name] for name in _OF_KERNELS} | TRAINING_RULES
+ROW_RULES: dict[str, Rule] = {"cache_size": COMMON["cache_size"]} | KERNEL_RULES
 TOL = {"tol": COMMON["tol"]}
 
 
@@ -54,12 +55,20 @@ class Baseline(KernelClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelBaseline(Baseline):
-    """The same, over kernel rows."""
+    """The same, with a kernel."""
 
     kernel: Any = "rbf"
     gamma: Any = "scale"
     degree: int = 3
     coef0: float = 0.0
-    cache_size: float = 200
 
     _rules: ClassVar[Mapping[str, Rule]] = KERNEL_RULES
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RowBaseline(KernelBaseline):
+    """The same, for a method that uses whole kernel rows, which are worth keeping."""
+
+    cache_size: float = 200
+
+    _rules: ClassVar[Mapping[str, Rule]] = ROW_RULES

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-from slackwater.estimators.baselines.common import KERNEL_RULES, TOL, KernelBaseline
+from slackwater.estimators.baselines.common import ROW_RULES, TOL, RowBaseline
 from slackwater.estimators.parameters import Rule, flag, one_of, positive
 from slackwater.solvers.averaging import AVERAGES
 from slackwater.solvers.norm_ball import NormBallDescent
@@ -16,7 +16,7 @@ _AVERAGE = {"average": one_of(tuple(AVERAGES), "It says which iterates the model
 
 
 @dataclass(eq=False, repr=False)
-class PegasosClassifier(KernelBaseline):
+class PegasosClassifier(RowBaseline):
     r"""Kernel SVM by Pegasos, stochastic subgradient descent on the regularised objective.
 
     .. math::
@@ -83,7 +83,7 @@ class PegasosClassifier(KernelBaseline):
         "project": flag("True projects on the ball of radius 1/√λ after each step."),
         **_AVERAGE,
         **TOL,
-        **KERNEL_RULES,
+        **ROW_RULES,
     }
 
     def _solver(self, n_classes: int) -> Pegasos:
@@ -91,7 +91,7 @@ class PegasosClassifier(KernelBaseline):
 
 
 @dataclass(eq=False, repr=False)
-class NormBallSGDClassifier(KernelBaseline):
+class NormBallSGDClassifier(RowBaseline):
     r"""Kernel SVM by stochastic subgradient descent on the hinge loss within a ball.
 
     .. math::
@@ -150,7 +150,7 @@ class NormBallSGDClassifier(KernelBaseline):
         "radius": positive("It is the largest norm that w may have."),
         **_AVERAGE,
         **TOL,
-        **KERNEL_RULES,
+        **ROW_RULES,
     }
 
     def _solver(self, n_classes: int) -> NormBallDescent:

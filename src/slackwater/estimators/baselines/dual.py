@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-from slackwater.estimators.baselines.common import KERNEL_RULES, TOL, KernelBaseline
+from slackwater.estimators.baselines.common import ROW_RULES, TOL, RowBaseline
 from slackwater.estimators.parameters import COMMON, Rule, positive
 from slackwater.solvers.sdca import SDCA
 from slackwater.solvers.smo import SMO, SMOPairs, SMOSingles
@@ -17,7 +17,7 @@ _C = {"C": positive("It is what a unit of hinge loss costs.")}
 
 
 @dataclass(eq=False, repr=False)
-class SDCAClassifier(KernelBaseline):
+class SDCAClassifier(RowBaseline):
     r"""Kernel SVM by stochastic dual coordinate ascent: a coefficient drawn at random is set to its best value.
 
     .. math::
@@ -66,14 +66,14 @@ class SDCAClassifier(KernelBaseline):
     tol: float = 1e-3
     max_iter: int = 100_000
 
-    _rules: ClassVar[Mapping[str, Rule]] = {**_C, **TOL, **KERNEL_RULES}
+    _rules: ClassVar[Mapping[str, Rule]] = {**_C, **TOL, **ROW_RULES}
 
     def _solver(self, n_classes: int) -> SDCA:
         return SDCA(float(self.C))
 
 
 @dataclass(eq=False, repr=False)
-class SMOClassifier(KernelBaseline):
+class SMOClassifier(RowBaseline):
     r"""Kernel SVM by sequential minimal optimisation with second-order working sets and shrinking, as in LIBSVM.
 
     .. math::
@@ -132,7 +132,7 @@ class SMOClassifier(KernelBaseline):
         **_C,
         "fit_intercept": COMMON["fit_intercept"],
         "tol": COMMON["tol"]._replace(remedy="It is the violation of the optimality conditions to stop at."),
-        **KERNEL_RULES,
+        **ROW_RULES,
     }
 
     def _solver(self, n_classes: int) -> SMO:

@@ -35,7 +35,7 @@ class KernelPerceptron(KernelBaseline):
     max_iter : int, optional
         Stop after this many steps at the latest; a step is an example.
     kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state
+    n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state
         As in ``SBPClassifier``. A hold-out part costs one evaluation more for each of its rows and mistake, not counted
         in ``n_kernel_evals_``. With ``warm_start`` ``epochs`` counts all passes.
 
@@ -83,6 +83,7 @@ class KernelPerceptron(KernelBaseline):
     }
     _or_else: ClassVar[str] = ""
     tol: ClassVar[float] = 0.0  # mistakes in a pass
+    cache_size: ClassVar[float] = 0  # whole rows are never asked for
 
     def _solver(self, n_classes: int) -> Perceptron:
         return Perceptron(self.average)
