@@ -127,7 +127,7 @@ def test_a_long_run_in_the_ball_reaches_the_optimum_of_a_conic_program(seed):
     assert optimum.upper - optimum.lower <= 1e-5 * optimum.upper
     solver = NormBallDescent(average="suffix", ball=3.0)
     state, _ = advance(solver, problem, 30_000, seed=seed)
-    assert optimum.lower * (1 - 1e-6) <= solver.assess(problem, state).objective <= optimum.upper * 1.02
+    assert optimum.lower * (1 - 1e-6) <= solver.assess(problem, state).objective <= optimum.upper * 1.03
 
 
 def test_examples_are_drawn_in_proportion_to_their_weights():
