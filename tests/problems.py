@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from slackwater.gram.features import FeatureTable
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
+from slackwater.gram.table import FeatureTable
 from slackwater.kernels.points import as_points
 from slackwater.problem import Problem
 

@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 
 from problems import advance, feature_problem, noisy_blobs, precomputed_problem
 from reference.optimum import slack_constrained_optimum
-from slackwater.gram.features import FeatureTable
 from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.table import FeatureTable
 from slackwater.kernels.points import as_points
 from slackwater.problem import Problem
 from slackwater.solvers.basins import OneBasin
