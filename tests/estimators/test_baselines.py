@@ -171,7 +171,7 @@ def test_the_perceptron_ends_after_a_pass_without_mistakes():
 @pytest.mark.parametrize("budget", [{"max_iter": 50}, {"max_kernel_evals": 500}, {"max_time": 1e-9}])
 def test_a_perceptron_cut_short_says_how_far_it_came(moons, budget):
     X, y = moons
-    with pytest.warns(ConvergenceWarning, match=r"after 0 of 2 passes.*for a better one raise max_\w+\.$"):
+    with pytest.warns(ConvergenceWarning, match=r"before the end of 2 passes.*for a better one raise max_\w+\.$"):
         model = KernelPerceptron(2, gamma=1.0, random_state=0, **budget).fit(X, y)
     assert model.stop_reason_ == next(iter(budget))
     assert model.n_kernel_evals_ <= budget.get("max_kernel_evals", np.inf)
