@@ -29,6 +29,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/levels.py
 	$(BIN)/python bench/rows.py
 	$(BIN)/python bench/sbp.py
+	$(BIN)/python bench/smo.py
 	$(BIN)/python bench/race.py
 
 clean:

@@ -6,6 +6,8 @@ import numpy as np
 
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
+from slackwater.gram.table import FeatureTable
+from slackwater.kernels.points import as_points
 from slackwater.problem import Problem
 
 
@@ -28,3 +30,20 @@ def precomputed_problem(
     X, labels = noisy_blobs(n, seed, shift)
     rows = PrecomputedRows(gaussian_gram(X, gamma), EvaluationLedger())
     return Problem(rows, labels, weights, np.arange(n))
+
+
+def feature_problem(n: int = 60, seed: int = 0, weights: np.ndarray | None = None, shift: float = 1.0) -> Problem:
+    """The same examples by their features, for linear methods."""
+    X, labels = noisy_blobs(n, seed, shift)
+    return Problem(FeatureTable(as_points(X), EvaluationLedger()), labels, weights, np.arange(n))
+
+
+def advance(solver, problem, steps, state=None, seed=0):
+    """Make steps without the training loop; return the state and what was drawn at each."""
+    state = solver.start(problem, np.random.default_rng(seed)) if state is None else state
+    draws = []
+    for _ in range(steps):
+        indices = solver.draw(problem, state)
+        solver.apply(problem, state, indices, problem.rows.fetch(indices))
+        draws.append(indices)
+    return state, draws

@@ -18,13 +18,13 @@ LAYERS = [
     {"_jit", "errors"},
     {"workers", "_loops"},
     {"kernels"},
-    {"water", "gram", "examples", "objectives"},
+    {"water", "gram", "examples", "objectives", "theory", "features"},
     {"problem", "expansion"},
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "checkpoint"},
     {"training"},
     {"estimators"},
-    {"datasets"},
+    {"datasets", "baselines"},
     {"__init__"},
     {"cli"},
     {"__main__"},
@@ -80,7 +80,7 @@ def test_only_compiled_loops_import_the_compiler() -> None:
 
 
 def test_importing_the_package_does_not_load_the_compiler() -> None:
-    code = "import sys, slackwater, slackwater.water; sys.exit('numba' in sys.modules)"
+    code = "import sys, slackwater, slackwater.water, slackwater.baselines; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -8,14 +8,33 @@ from pathlib import Path
 
 import pytest
 
+import slackwater.estimators.baselines.descent
+import slackwater.estimators.baselines.dual
+import slackwater.estimators.baselines.fourier
+import slackwater.estimators.baselines.perceptron
+import slackwater.estimators.baselines.simba
 import slackwater.estimators.sbp
 import slackwater.estimators.svc
+import slackwater.theory
 
 README = Path(__file__).parent.parent / "README.md"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("module", [slackwater.estimators.sbp, slackwater.estimators.svc])
+@pytest.mark.parametrize(
+    "module",
+    [
+        slackwater.estimators.sbp,
+        slackwater.estimators.svc,
+        slackwater.estimators.baselines.descent,
+        slackwater.estimators.baselines.dual,
+        slackwater.estimators.baselines.fourier,
+        slackwater.estimators.baselines.perceptron,
+        slackwater.estimators.baselines.simba,
+        slackwater.theory,
+    ],
+    ids=lambda module: module.__name__,
+)
 def test_docstring_examples_hold(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

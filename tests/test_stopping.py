@@ -7,11 +7,13 @@ import pytest
 from slackwater.stopping import (
     GapBelow,
     HoldoutStalled,
+    MaxEpochs,
     MaxEvaluations,
     MaxSeconds,
     MaxSteps,
     Progress,
     StopReason,
+    ViolationBelow,
     first_reason,
 )
 
@@ -32,6 +34,8 @@ def progress(steps=5, evaluations=100, seconds=1.0, **more):
             StopReason.EVALUATIONS,
         ),
         (GapBelow(0.1), progress(gap=0.11), progress(gap=0.1), StopReason.TOLERANCE),
+        (ViolationBelow(0.1), progress(violation=0.11), progress(violation=0.1), StopReason.TOLERANCE),
+        (MaxEpochs(3), progress(passes=2), progress(passes=3), StopReason.EPOCHS),
         (GapBelow(0.1), progress(gap=0.1, violation=1.1), progress(gap=0.1, violation=0.9), StopReason.TOLERANCE),
     ],
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class StopReason(str, Enum):
@@ -14,6 +14,7 @@ class StopReason(str, Enum):
 
     TOLERANCE = "tol"
     HOLDOUT = "early_stopping"
+    EPOCHS = "epochs"
     STEPS = "max_iter"
     EVALUATIONS = "max_kernel_evals"
     SECONDS = "max_time"
@@ -23,9 +24,12 @@ class StopReason(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a solver has come. The last three are known only at steps where the model was assessed."""
+class Progress(NamedTuple):
+    """How far a solver has come.
+
+    Gap and hold-out error are known only at steps where the model was assessed; so is the violation of the optimality
+    conditions, unless the solver finds it at every step.
+    """
 
     steps: int
     evaluations: int
@@ -34,6 +38,7 @@ class Progress:
     gap: float | None = None
     holdout_error: float | None = None
     violation: float = 0.0
+    passes: int = 0  # over all examples, of a solver that makes passes
 
 
 class StoppingRule(Protocol):
@@ -81,6 +86,26 @@ class GapBelow:
     def __call__(self, progress: Progress) -> StopReason | None:
         small = progress.gap is not None and progress.gap <= self.tolerance
         return StopReason.TOLERANCE if small and progress.violation <= 10.0 * self.tolerance else None
+
+
+@dataclass(frozen=True)
+class ViolationBelow:
+    """No pair of examples violates the optimality conditions by more: LIBSVM's rule."""
+
+    tolerance: float
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        return StopReason.TOLERANCE if progress.violation <= self.tolerance else None
+
+
+@dataclass(frozen=True)
+class MaxEpochs:
+    """So many complete passes over the examples were to be made, and were."""
+
+    limit: int
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        return StopReason.EPOCHS if progress.passes >= self.limit else None
 
 
 @dataclass

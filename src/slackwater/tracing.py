@@ -33,6 +33,9 @@ class Snapshot(NamedTuple):
     violation: float
 
 
+_WHOLE = ("problem", "step", "evaluations", "n_support")
+
+
 def snapshot(problem: int, step: int, progress: Progress, assessment: Assessment) -> Snapshot:
     error = assessment.holdout_error
     return Snapshot(
@@ -104,9 +107,8 @@ class Recorder:
     def table(self) -> dict[str, NDArray[Any]]:
         """One array a column, one entry an assessment."""
         return {
-            name: np.array([getattr(row, name) for row in self.rows], dtype=kind)
-            for name, kind in Snapshot.__annotations__.items()
-            for kind in [np.int64 if kind in ("int", int) else np.float64]
+            name: np.array([getattr(row, name) for row in self.rows], np.int64 if name in _WHOLE else np.float64)
+            for name in Snapshot._fields
         }
 
 

@@ -27,14 +27,14 @@ def slack_constrained_optimum(
     omega = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     signed = labels[:, None] * gram * labels[None, :]
     # The jitter keeps the square root smooth where examples cancel; the bounds below are computed without it.
-    p = _solve_dual(signed + 1e-14 * np.eye(n), labels, volume, omega, bias)
+    p = solve_dual(signed + 1e-14 * np.eye(n), labels, volume, omega, bias)
     norm = np.sqrt(max(p @ signed @ p, 0.0))
     upper = norm + volume * (p / omega).max()
     direction = signed @ p / norm if norm > 1e-7 else np.zeros(n)
     return Optimum(_level_by_lp(direction, labels, volume, omega, bias), upper)
 
 
-def _solve_dual(signed, labels, volume, omega, bias) -> np.ndarray:
+def solve_dual(signed, labels, volume, omega, bias) -> np.ndarray:
     n = len(labels)
     start = omega / omega.sum()
     if bias:
@@ -91,3 +91,53 @@ def _level_by_lp(responses, labels, volume, omega, bias) -> float:
         method="highs",
     )
     return -solved.fun
+
+
+class Solution(NamedTuple):
+    """Coefficients of a minimiser, and the value between two bounds."""
+
+    alpha: np.ndarray  # w = Σ alpha_i y_i Φ(x_i)
+    lower: float
+    upper: float
+
+
+def regularised_optimum(gram: np.ndarray, labels: np.ndarray, C: float, weights: np.ndarray | None = None) -> Solution:
+    """The C-form without bias: its dual is a quadratic function in a box, which L-BFGS-B minimises."""
+    caps = C * (np.ones(len(labels)) if weights is None else weights)
+    signed = labels[:, None] * gram * labels[None, :]
+    solved = minimize(
+        lambda a: (0.5 * a @ signed @ a - a.sum(), signed @ a - 1.0),
+        0.5 * caps,
+        jac=True,
+        bounds=[(0.0, cap) for cap in caps],
+        method="L-BFGS-B",
+        options={"maxiter": 100_000, "maxfun": 1_000_000, "ftol": 1e-16, "gtol": 1e-10},
+    )
+    responses = signed @ solved.x
+    upper = 0.5 * solved.x @ responses + caps @ np.maximum(0.0, 1.0 - responses)
+    return Solution(solved.x, -solved.fun, float(upper))
+
+
+def norm_ball_optimum(
+    gram: np.ndarray, labels: np.ndarray, radius: float, weights: np.ndarray | None = None
+) -> Solution:
+    """Least mean hinge loss with ‖w‖ <= radius: the dual, Σ a - radius·‖Σ a_i y_i Φ(x_i)‖ over a box, by SLSQP."""
+    omega = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=float)
+    most = omega / omega.sum()
+    signed = labels[:, None] * gram * labels[None, :] + 1e-14 * np.eye(len(labels))
+
+    def value(a):
+        norm = np.sqrt(a @ signed @ a)
+        return radius * norm - a.sum(), radius * (signed @ a) / max(norm, 1e-300) - 1.0
+
+    solved = minimize(
+        value,
+        0.5 * most,
+        jac=True,
+        bounds=[(0.0, each) for each in most],
+        method="SLSQP",
+        options={"maxiter": 2000, "ftol": 1e-14},
+    )
+    alpha = solved.x * radius / np.sqrt(solved.x @ signed @ solved.x)
+    loss = most @ np.maximum(0.0, 1.0 - signed @ alpha)
+    return Solution(alpha, -solved.fun, float(loss))

@@ -17,8 +17,9 @@ from slackwater.gram.precomputed import PrecomputedRows
 from slackwater.kernels.custom import Custom
 from slackwater.kernels.points import as_points
 from slackwater.problem import Problem
+from slackwater.solvers.averaging import last_iterate, mean_iterate
 from slackwater.solvers.basins import OneBasin, TwoBasins
-from slackwater.solvers.sbp import StochasticBatchPerceptron, last_iterate, mean_iterate
+from slackwater.solvers.sbp import StochasticBatchPerceptron
 from slackwater.water import level, level_and_bias
 
 BASINS = [OneBasin(), TwoBasins()]

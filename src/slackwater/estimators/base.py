@@ -23,6 +23,7 @@ from slackwater.kernels.points import as_points
 from slackwater.kernels.registry import make_kernel
 from slackwater.solvers.base import Solver
 from slackwater.stopping import (
+    GapBelow,
     HoldoutStalled,
     MaxEvaluations,
     MaxSeconds,
@@ -47,6 +48,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
+    _or_else: ClassVar[str] = ", or raise tol to accept this one"
 
     def _solver(self, n_classes: int) -> Solver:
         """The algorithm, from the parameters."""
@@ -149,7 +151,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.max_kernel_evals is None:
             return
         problems = 1 if n_classes == 2 else n_classes
-        least = training_set.ledger.train + training_set.rows.n * solver.rows_a_step * problems
+        least = training_set.ledger.train + self._least_evaluations(solver, training_set) * problems
         if self.max_kernel_evals < least:
             raise ValueError(
                 f"max_kernel_evals must allow for one step, {least} evaluations on this data, "
@@ -157,12 +159,17 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         training_set.ledger.limit = self.max_kernel_evals
 
+    def _least_evaluations(self, solver: Solver, training_set: TrainingSet) -> int:
+        """What a step of one problem may need."""
+        return training_set.rows.n * solver.rows_a_step
+
     def _train(self, solver: Any, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
         return train(solver, training_set, n_classes, seed, self._plan(self.tol))
 
     def _plan(self, tol: float) -> Plan:
         return Plan(
             tol=float(tol),
+            make_goals=self._goals,
             make_limits=self._limits,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
             previous=getattr(self, "_previous", None) if self.warm_start else None,
@@ -170,9 +177,19 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             verbose=bool(self.verbose),
         )
 
+    def _goals(self, tol: float) -> list[StoppingRule]:
+        """What training is meant to reach; the other rules are budgets."""
+        return [GapBelow(tol)]
+
+    def _shortfall(self, endings: Sequence[Ending]) -> str:
+        """By how much training has missed its goals."""
+        gap = max(ending.assessment.gap for ending in endings)
+        return f"at the relative gap {gap:.3g}, above tol={self.tol}"
+
     def _limits(self) -> list[StoppingRule]:
         rules: list[StoppingRule] = [HoldoutStalled(self.n_iter_no_change)] if self.early_stopping else []
-        rules.append(MaxSteps(self.max_iter))
+        if self.max_iter is not None:
+            rules.append(MaxSteps(self.max_iter))
         if self.max_kernel_evals is not None:
             rules.append(MaxEvaluations(self.max_kernel_evals))
         if self.max_time is not None:
@@ -213,10 +230,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
         elif reason in _REMEDIES:
-            gap = max(ending.assessment.gap for ending in endings)
             warnings.warn(
-                f"training stopped ({reason}) at the relative gap {gap:.3g}, above tol={self.tol}. The model "
-                f"is usable; for a better one {_REMEDIES[reason]}, or raise tol to accept this one.",
+                f"training stopped ({reason}) {self._shortfall(endings)}. The model is usable; for a better one "
+                f"{_REMEDIES[reason]}{self._or_else}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -7,8 +7,15 @@ from typing import Any, ClassVar
 
 from slackwater.estimators.base import KernelClassifier
 from slackwater.estimators.parameters import COMMON, Rule, is_real, one_of
+from slackwater.solvers.averaging import AVERAGES
 from slackwater.solvers.basins import OneBasin, TwoBasins
-from slackwater.solvers.sbp import AVERAGES, StochasticBatchPerceptron
+from slackwater.solvers.sbp import StochasticBatchPerceptron
+
+NU = Rule(
+    lambda v: is_real(v) and 0 <= v <= 1e9,
+    "a number from 0 to 1e9",
+    "nu is the average slack per example; 0 means hard margin.",
+)
 
 
 class SBPClassifier(KernelClassifier):
@@ -103,11 +110,7 @@ class SBPClassifier(KernelClassifier):
     """
 
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "nu": Rule(
-            lambda v: is_real(v) and 0 <= v <= 1e9,
-            "a number from 0 to 1e9",
-            "nu is the average slack per example; 0 means hard margin.",
-        ),
+        "nu": NU,
         "average": one_of(tuple(AVERAGES), "It says which iterates the model is the mean of."),
         **COMMON,
     }

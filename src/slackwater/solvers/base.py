@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ class Solver(Protocol):
     ``draw`` chooses the examples whose kernel rows the step needs, ``apply`` performs the step with those rows.
     ``State`` is private to the solver but for ``state.step``, the number of steps done; it is plain data
     (arrays, numbers, generators, dataclasses of those) so that it can be stored and resumed.
+
+    A solver that must see kernel values before it can choose, or needs some columns of a row only, asks
+    ``problem.rows`` for them in ``draw``; they are counted there like any others.
     """
 
     @property
@@ -58,3 +61,24 @@ class Solver(Protocol):
         """The state from which to go on with this solver where one with other parameters left off."""
 
     def expansion(self, problem: Problem, state: Any) -> Expansion: ...
+
+
+class Outlook(NamedTuple):
+    """What a solver knows before a step at no cost."""
+
+    next_cost: int  # kernel evaluations the step may need
+    violation: float = 0.0  # of the optimality conditions, found when the last step was chosen; 0 if not known
+    passes: int = 0  # complete passes over the examples
+
+
+@runtime_checkable
+class Foresighted(Protocol):
+    """A solver whose steps do not all cost ``rows_a_step`` rows, or that knows itself when it is done."""
+
+    def outlook(self, problem: Problem, state: Any) -> Outlook: ...
+
+
+def due_ever_further_apart(step: int) -> bool:
+    """At steps 16, 32, …, 256 and then at ever wider distances, a sixteenth of the way apart."""
+    distance = max(16, 1 << max(0, step.bit_length() - 5))
+    return step > 0 and step % distance == 0

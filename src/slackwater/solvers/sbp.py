@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,22 +22,13 @@ from slackwater.expansion import Expansion
 from slackwater.gram.source import RowBlock
 from slackwater.objectives import margin_upper_bound, relative_gap, weighted_error
 from slackwater.problem import Problem
-from slackwater.solvers.averaging import LazyCoefficients
-from slackwater.solvers.base import Assessment
+from slackwater.solvers.averaging import AVERAGES, Iterate, LazyCoefficients, Totals, restart_average
+from slackwater.solvers.base import Assessment, due_ever_further_apart
 from slackwater.solvers.basins import Basins, Levels
 from slackwater.solvers.urn import Urn
 
 _ROUNDING = 1e-4  # of float32 kernel values: two nearly equal examples can seem to be at a negative distance
 _REFRESH_EVERY = 1024  # steps between two computations of ‖w‖ from scratch, which keep rounding from piling up
-
-
-@dataclass
-class Totals:
-    """Sums of the coefficients and of the responses over the first ``step`` steps."""
-
-    step: int
-    coefficients: NDArray[np.float64] | float
-    responses: NDArray[np.float64] | float
 
 
 @dataclass
@@ -58,52 +48,11 @@ class SBPState:
     marker: Totals  # at the last power of two: the next origin of a suffix average
     upper: float = math.inf  # the best upper bound on the optimum so far
 
+    def latest(self) -> Iterate:
+        return Iterate(self.coefficients.current(), self.responses)
 
-class Iterate(NamedTuple):
-    """A candidate for the model: coefficients and the responses that belong to them."""
-
-    coefficients: NDArray[np.float64]
-    responses: NDArray[np.float64]
-
-
-def last_iterate(state: SBPState) -> Iterate:
-    return Iterate(state.coefficients.current(), state.responses)
-
-
-def mean_iterate(state: SBPState) -> Iterate:
-    """The mean of the iterates since the origin of the average (Alg. 1, line 13)."""
-    steps = state.step - state.origin.step
-    if steps <= 0:
-        return last_iterate(state)
-    coefficients = (state.coefficients.total() - state.origin.coefficients) / steps
-    # Differences of long sums can leave -1e-18 where nothing is; the bound needs coefficients >= 0.
-    np.maximum(coefficients, 0.0, out=coefficients)
-    return Iterate(coefficients, (state.responses_total - state.origin.responses) / steps)
-
-
-def advance_suffix(state: SBPState) -> None:
-    """At each power of two move the origin to the previous one: the average covers half to three quarters."""
-    if state.step & (state.step - 1) == 0:
-        state.origin = state.marker
-        state.marker = Totals(state.step, state.coefficients.total(), state.responses_total.copy())
-
-
-def keep_origin(state: SBPState) -> None:
-    """The average runs over all steps: nothing to move."""
-
-
-class Averaging(NamedTuple):
-    """How the returned model is made of the iterates."""
-
-    iterate: Callable[[SBPState], Iterate]
-    after_step: Callable[[SBPState], None]
-
-
-AVERAGES: dict[str, Averaging] = {
-    "uniform": Averaging(mean_iterate, keep_origin),
-    "suffix": Averaging(mean_iterate, advance_suffix),
-    "last": Averaging(last_iterate, keep_origin),
-}
+    def totals(self) -> Totals:
+        return Totals(self.step, self.coefficients.total(), self.responses_total.copy())
 
 
 @dataclass(frozen=True)
@@ -119,12 +68,10 @@ class StochasticBatchPerceptron:
         return self.basins.count
 
     def due(self, step: int) -> bool:
-        """At steps 16, 32, …, 256 and then at ever wider distances, a sixteenth of the way apart."""
-        distance = max(16, 1 << max(0, step.bit_length() - 5))
-        return step > 0 and step % distance == 0
+        return due_ever_further_apart(step)
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SBPState:
-        nothing = Totals(0, 0.0, 0.0)
+        nothing = Totals(0)
         unknown = (math.nan,) * self.basins.count
         return SBPState(
             step=0,
@@ -186,7 +133,7 @@ class StochasticBatchPerceptron:
         upper = min(
             state.upper,
             self._upper(problem, coefficients, responses),
-            self._upper(problem, *last_iterate(state)),
+            self._upper(problem, *state.latest()),
         )
         holdout = problem.holdout
         return Assessment(
@@ -211,8 +158,7 @@ class StochasticBatchPerceptron:
 
     def continued(self, state: SBPState) -> SBPState:
         """Carry on from the last iterate towards another nu: start the average and the bound afresh."""
-        totals = Totals(state.step, state.coefficients.total(), state.responses_total.copy())
-        state.origin = state.marker = totals
+        restart_average(state)
         state.upper = math.inf
         return state
 

@@ -16,7 +16,7 @@ from slackwater.checkpoint import Saved, read_checkpoint, require_writable, writ
 from slackwater.expansion import Expansion
 from slackwater.solvers.base import Assessment, Solver
 from slackwater.solvers.drive import Task, drive
-from slackwater.stopping import GapBelow, Progress, StoppingRule, StopReason, first_reason
+from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
 from slackwater.training.training_set import TrainingSet
 
@@ -37,6 +37,7 @@ class Plan:
     """How to run: what ends it, where its state is kept, who watches."""
 
     tol: float
+    make_goals: Callable[[float], list[StoppingRule]]  # what is to be reached, for a tolerance
     make_limits: Callable[[], list[StoppingRule]]  # budgets and the like, anew for each problem
     checkpoint: Path | None = None
     previous: Previous | None = None
@@ -44,7 +45,7 @@ class Plan:
     verbose: bool = False
 
     def rules(self, tol: float | None = None) -> list[StoppingRule]:
-        return [GapBelow(self.tol if tol is None else tol), *self.make_limits()]
+        return [*self.make_goals(self.tol if tol is None else tol), *self.make_limits()]
 
     def watchers(self) -> list[Callback]:
         return [ProgressLine()] if self.verbose else []

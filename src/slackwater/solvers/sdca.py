@@ -1,0 +1,69 @@
+"""Stochastic dual coordinate ascent (Hsieh, Chang, Lin, Keerthi, Sundararajan 2008), kernelised; without bias.
+
+A step draws an example and sets its coefficient to the best value, all others fixed:
+
+    α_i <- min(max(α_i + (1 - c_i)/K(x_i, x_i), 0), C ω_i)
+
+**An iteration costs** n kernel evaluations, to bring the responses up to date, or none where the coefficient is already
+at its best (arXiv:1204.0566, Section 4.4: the responses are known, so that costs nothing to find out).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.gram.source import RowBlock
+from slackwater.problem import Problem
+from slackwater.solvers.coupling import Coupling, Free
+from slackwater.solvers.dual_form import DualAscent, DualPoint
+from slackwater.solvers.urn import Urn
+
+
+@dataclass
+class SDCAState(DualPoint):
+    urn: Urn
+
+
+@dataclass(frozen=True)
+class SDCA(DualAscent):
+    coupling: ClassVar[Coupling] = Free()
+
+    def start(self, problem: Problem, rng: np.random.Generator) -> SDCAState:
+        n = problem.n
+        return SDCAState(0, self.C, self.caps(problem), np.zeros(n), np.zeros(n), Urn.filled_by(rng))
+
+    def draw(self, problem: Problem, state: SDCAState) -> NDArray[np.intp]:
+        index = state.urn.draw(problem.all_examples, state.responses, math.inf)
+        indices = np.array([index], dtype=np.intp)
+        return indices[_can_gain(state, indices)]
+
+    def foresee(self, problem: Problem, state: SDCAState, most: int) -> NDArray[np.intp]:
+        settled = np.where(_can_gain(state, np.arange(problem.n)), 0.0, math.inf)
+        return state.urn.foresee(problem.all_examples, settled, 0.0, most)
+
+    def apply(self, problem: Problem, state: SDCAState, indices: NDArray[np.intp], rows: RowBlock) -> None:
+        if len(indices):
+            (index,) = indices.tolist()
+            own = float(rows.at(indices)[0, 0])
+            shortfall = 1.0 - state.responses[index]
+            wanted = state.alpha[index] + shortfall / own if own > 0.0 else math.copysign(math.inf, shortfall)
+            alpha = min(max(wanted, 0.0), state.caps[index])
+            change = (alpha - state.alpha[indices]) * problem.labels[indices]
+            state.alpha[index] = alpha
+            rows.add_to(state.responses, problem.labels, change)
+        state.step += 1
+
+    def continued(self, state: SDCAState) -> SDCAState:
+        self.rescale(state)
+        return state
+
+
+def _can_gain(state: SDCAState, indices: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether a coefficient is not at its best: below its cap where the margin is violated, above 0 where exceeded."""
+    responses, alpha = state.responses[indices], state.alpha[indices]
+    return ((responses < 1.0) & (alpha < state.caps[indices])) | ((responses > 1.0) & (alpha > 0.0))
