@@ -1,10 +1,15 @@
 """Race slackwater.SVC against its peers in one run: time and error side by side.
 
     python bench/race.py [--races adult mnist ...] [--seeds 3] [--peers sklearnex sklearn nystroem] [--budget 600]
+                         [--curve]
 
 Each contestant trains in a process of its own, one after the other, on the same data; medians over the seeds are
-printed and written to results/race.csv. "floor" is the time BLAS and the finish need for the kernel block of all rows
-with the support vectors, which any method pays that ends with exact responses. Needs: pip install ".[bench]".
+printed and written to results/race.csv. With --curve, slackwater.SVC also trains under growing limits of time, and
+results/curve.csv and results/curve.png show its test error against seconds, the peers as points.
+
+"floor" is the time BLAS and the finish need for the kernel block of all rows with the support vectors, which any method
+pays that ends with exact responses (not measured where that block has more than 2e10 values). Needs:
+pip install ".[bench]".
 """
 
 from __future__ import annotations
@@ -28,8 +33,11 @@ RACES: dict[str, dict[str, Any]] = {
     "adult-100": {"data": "adult", "C": 100.0, "gamma": 0.005},
     "mnist": {"data": "mnist", "C": 1.0, "gamma": 0.02},
     "mnist-1000": {"data": "mnist", "C": 1000.0, "gamma": 0.02},
+    "mnist-10": {"data": "mnist10", "C": 10.0, "gamma": 0.02},
+    "forest-12k": {"data": "forest", "C": 1e4, "gamma": 1e-4, "rows": 12_500},
     "forest-25k": {"data": "forest", "C": 1e4, "gamma": 1e-4, "rows": 25_000},
     "forest-100k": {"data": "forest", "C": 1e4, "gamma": 1e-4, "rows": 100_000},
+    "forest": {"data": "forest", "C": 1e4, "gamma": 1e-4},
 }
 COLUMNS = ["fit", "error", "support", "evaluations", "gap", "predict", "peak_gb", "floor"]
 
@@ -68,7 +76,7 @@ def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, float]:
     """Train and judge one contestant in this process."""
     warnings.simplefilter("ignore")
     X, y, X_test, y_test = load(race, seed)
-    few = np.r_[np.flatnonzero(y > 0)[:60], np.flatnonzero(y < 0)[:60]]
+    few = np.concatenate([np.flatnonzero(y == label)[:60] for label in np.unique(y)])
     contestant(name, race["C"], race["gamma"], seed).fit(X[few], y[few]).predict(X_test[:5])  # compile, load libraries
     model = contestant(name, race["C"], race["gamma"], seed)
     start = time.perf_counter()
@@ -82,7 +90,7 @@ def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, float]:
         "error": error,
         "support": len(support),
         "evaluations": float(getattr(model, "n_kernel_evals_", np.nan)),
-        "gap": float(getattr(model, "gap_", np.nan)),
+        "gap": float(np.max(getattr(model, "gap_", np.nan))),
         "predict": predicted - fitted,
         "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "floor": floor(X, support, race["gamma"]) if name == "slackwater" else np.nan,
@@ -96,6 +104,8 @@ def floor(X: Any, support: Any, gamma: float) -> float:
     from slackwater.workers import Workers, thread_count
 
     points, kernel, total = as_points(X), Gaussian(gamma), 0.0
+    if len(points) * len(support) > 2e10:
+        return float("nan")
     with Workers(thread_count(None)) as workers:
         for start in range(0, len(support), 512):
             rows = points.take(support[start : start + 512])
@@ -104,6 +114,41 @@ def floor(X: Any, support: Any, gamma: float) -> float:
             block(kernel, rows, points, out=out, workers=workers)
             total += time.perf_counter() - begin
     return total
+
+
+def run_curve(race: dict[str, Any], seed: int) -> list[tuple[float, float]]:
+    """Seconds of training and test error, for limits that double."""
+    warnings.simplefilter("ignore")
+    X, y, X_test, y_test = load(race, seed)
+    contestant("slackwater", race["C"], race["gamma"], seed).fit(X, y)  # compile
+    found, limit = [], 0.05
+    while True:
+        model = contestant("slackwater", race["C"], race["gamma"], seed).set_params(max_time=limit)
+        start = time.perf_counter()
+        model.fit(X, y)
+        found.append((time.perf_counter() - start, float(np.mean(model.predict(X_test) != y_test))))
+        if model.stop_reason_ != "max_time":
+            return found
+        limit *= 2
+
+
+def draw_curves(curves: dict[str, list[tuple[float, float]]], peers: dict[str, dict[str, dict[str, float]]]) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(curves), figsize=(4.2 * len(curves), 3.6), squeeze=False)
+    for axis, (race, points) in zip(axes[0], curves.items(), strict=True):
+        seconds, errors = zip(*points, strict=True)
+        axis.plot(seconds, [100 * error for error in errors], "o-", label="slackwater.SVC, max_time")
+        for name, row in peers[race].items():
+            if name != "slackwater":
+                axis.plot(row["fit"], 100 * row["error"], "s", label=name)
+        axis.set(xscale="log", title=race, xlabel="seconds of training", ylabel="test error, %")
+        axis.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig("results/curve.png", dpi=130)
 
 
 def in_own_process(name: str, race: str, seed: int, budget: float) -> dict[str, float] | None:
@@ -129,6 +174,7 @@ def main() -> None:
     parser.add_argument("--peers", nargs="+", default=["sklearnex", "nystroem"])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--budget", type=float, default=600.0, help="seconds after which a contestant is taken out")
+    parser.add_argument("--curve", action="store_true", help="also test error against seconds")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -136,6 +182,7 @@ def main() -> None:
         print(json.dumps(run_one(name, RACES[race], int(seed))))
         return
     Path("results").mkdir(exist_ok=True)
+    tables: dict[str, dict[str, dict[str, float]]] = {}
     with open("results/race.csv", "w", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(["race", "contestant", *COLUMNS, "ratio_to_onedal"])
@@ -154,6 +201,14 @@ def main() -> None:
                     flush=True,
                 )
             stream.flush()
+            tables[race] = table
+    if options.curve:
+        curves = {race: run_curve(RACES[race], 0) for race in options.races}
+        with open("results/curve.csv", "w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(["race", "seconds", "error"])
+            writer.writerows([race, *point] for race, points in curves.items() for point in points)
+        draw_curves(curves, tables)
 
 
 if __name__ == "__main__":

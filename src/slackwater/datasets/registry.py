@@ -45,10 +45,16 @@ def _read_sparse(archive: Archive) -> Dataset:
 
 def _read_mnist(archive: Archive) -> Dataset:
     """Pixels in [0, 1]; the digit 8 against the rest."""
+    digits = _read_digits(archive)
+    return digits._replace(y_train=_signs(digits.y_train == 8), y_test=_signs(digits.y_test == 8))
+
+
+def _read_digits(archive: Archive) -> Dataset:
+    """Pixels in [0, 1]; ten classes."""
 
     def part(name: str) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         pixels = archive[f"{name}_x"].reshape(len(archive[f"{name}_y"]), -1).astype(np.float32)
-        return pixels / np.float32(255), _signs(archive[f"{name}_y"] == 8)
+        return pixels / np.float32(255), archive[f"{name}_y"].astype(np.int8)
 
     return Dataset(*part("train"), *part("test"))
 
@@ -69,6 +75,7 @@ _REGISTRY = {
     "adult": _Entry("adult.npz", "49f89b5ba11faa640b6efc8876cb2989241f00324ebc05b40d3b5c7da6e46922", _read_sparse),
     "reuters": _Entry("reuters.npz", "fb5cb3f246a63e4321b01412b44cc920d52df9e564c7a3f163e2bbe91698e85b", _read_sparse),
     "mnist": _Entry("mnist.npz", "c91d9b6a5aacf4f86afe11de6f7eb96b41f88d9dd50f900b0ff0429186558278", _read_mnist),
+    "mnist10": _Entry("mnist.npz", "c91d9b6a5aacf4f86afe11de6f7eb96b41f88d9dd50f900b0ff0429186558278", _read_digits),
     "forest": _Entry("covtype.npz", "74a83f48abaf0630c2cba2637893e1516951d91db5b6173a2fd0878b82934a86", _read_forest),
 }
 

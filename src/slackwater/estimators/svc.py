@@ -17,14 +17,26 @@ _DEFAULT_TOL = 1e-3  # where the quick way is not taken
 
 
 class SVC(KernelClassifier):
-    r"""C-support vector classification, solved to a certified relative gap.
+    r"""C-support vector classification: the accuracy of the optimum in a fraction of its time, or the optimum itself.
 
     Solves
 
     .. math::
         \min_{w, b}\ \tfrac12 \|w\|^2 + C \sum_i \omega_i \max(0,\ 1 - y_i (\langle w, \Phi(x_i) \rangle + b))
 
-    by blocks of dual steps. Several classes are trained one against the rest over shared kernel rows.
+    Several classes are trained one against the rest over shared kernel values.
+
+    By default (``tol=None``), on 8192 examples or more, the way that suits the data is chosen by looking at a sample:
+
+    - a kernel that is narrow compared with the spread of the data has a nearly sparse matrix, which is worked on as a
+      whole without the values below 1e-4;
+    - where labels are noisy and the function is simple, it is sought in the span of 512 points, with the losses of all
+      examples (the hinge's corner rounded): few support vectors, quick predictions;
+    - else a solution of the sample grows with the other examples, of which those beyond the margin are set aside.
+
+    ``gap_`` is then an estimate. With ``tol`` the dual is solved by blocks over all examples until the gap is
+    certified. So it is, to 1e-3, with fewer examples, a precomputed kernel, ``early_stopping``, ``warm_start``,
+    ``checkpoint`` or ``max_kernel_evals``.
 
     Parameters
     ----------
@@ -42,8 +54,8 @@ class SVC(KernelClassifier):
         Learn an unregularised bias.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights of each class.
-    tol : float, default=1e-3
-        Stop at this relative gap between primal and dual objective, ``gap_``, and when no example is further than ten
+    tol : float, optional
+        Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further than ten
         times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
         Stop after this many steps, each of which works on a block of up to 512 examples.
@@ -56,8 +68,10 @@ class SVC(KernelClassifier):
         ``n_iter_no_change`` steps.
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
-    cache_size : float, default=1000
-        Memory for kernel rows, in MB. It changes the time, not the model (but for rounding).
+    cache_size : float, optional
+        Memory for kernel rows, in MB. By default 1000, and up to a third of the machine's memory for the nearly sparse
+        matrix of a narrow kernel. For rows it changes the time, not the model (but for rounding); a sparse matrix that
+        does not fit is not used.
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.
@@ -77,7 +91,8 @@ class SVC(KernelClassifier):
     support_, support_vectors_, dual_coef_, intercept_, n_support_, classes_, n_features_in_, coef_ (linear)
         As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
     gap_ : float, or ndarray of shape (n_classes,)
-        Certified relative gap: (primal - dual) / primal.
+        Relative gap: (primal - dual) / primal. Certified where ``tol`` was given or the quick way was not taken, else
+        an estimate from a sample.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)
@@ -90,8 +105,9 @@ class SVC(KernelClassifier):
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
-        One entry for each step and class: problem, step, evaluations, seconds, objective (primal), bound (dual), gap,
-        margin, n_support, holdout_error (nan without a hold-out part), violation.
+        One entry for each assessment (each of the first hundred steps, then every tenth) and class: problem, step,
+        evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a
+        hold-out part), violation. On the quick way they are about the examples then at work.
 
     Examples
     --------

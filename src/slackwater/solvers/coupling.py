@@ -19,6 +19,8 @@ from slackwater.problem import Problem
 
 Floats = NDArray[np.float64]
 
+_SORTED = 2**17  # examples up to which sorting them costs less than a user's waiting for the search to be compiled
+
 
 class Violations(NamedTuple):
     """How much each example wants to move: up where ``rising`` is positive, down where ``falling`` is."""
@@ -69,7 +71,10 @@ class Free:
             return Scaling(0.0, 0.0)
         from slackwater.water import _loops
 
-        level = _loops.find_c_level(responses / norm, problem.weights, C, np.nan, np.nan)
+        if problem.n <= _SORTED:
+            level = _loops.sorted_c_level(responses / norm, problem.weights, C)
+        else:
+            level = _loops.find_c_level(responses / norm, problem.weights, C, np.nan, np.nan)
         return Scaling(1.0 / (norm * level), 0.0)
 
 
@@ -98,9 +103,13 @@ class Balanced:
 
         positive = negative = math.inf
         if norm > 0.0:
-            positive, negative = _loops.find_c_level_and_bias(
-                responses / norm, problem.labels, problem.weights, C, np.nan, np.nan, np.nan
-            )
+            unit = responses / norm
+            if problem.n <= _SORTED:
+                positive, negative = _loops.sorted_c_level_and_bias(unit, problem.labels, problem.weights, C)
+            else:
+                positive, negative = _loops.find_c_level_and_bias(
+                    unit, problem.labels, problem.weights, C, np.nan, np.nan, np.nan
+                )
         if math.isinf(positive):
             return Scaling(0.0, float(np.sign(_scan_loops.excess(problem.labels, problem.weights))))
         level = 0.5 * (positive + negative)

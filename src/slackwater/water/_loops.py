@@ -257,3 +257,19 @@ def find_c_level_and_bias(
     """The levels (x⁺, x⁻) of the C-form; (inf, inf) if the best scale is 0."""
     found = search(responses, labels, weights, Rule(2.0 / C, 0.0, 0.0, 1.0), guess_pos, guess_neg, spread)
     return found.x_pos, found.x_neg
+
+
+# The same two by sorting alone: slower for many points, but compiled in a twentieth of the time.
+
+
+@compiled
+def sorted_c_level(responses: Any, weights: Any, C: float) -> float:
+    """As ``find_c_level``."""
+    return _everything(responses, None, weights, Rule(1.0 / C, 0.0, 0.0, 1.0)).level
+
+
+@compiled
+def sorted_c_level_and_bias(responses: Any, labels: Any, weights: Any, C: float) -> tuple[float, float]:
+    """As ``find_c_level_and_bias``."""
+    found = _everything(responses, labels, weights, Rule(2.0 / C, 0.0, 0.0, 1.0))
+    return found.x_pos, found.x_neg
