@@ -35,7 +35,6 @@ from slackwater.training.run import Ending, Outcome, Plan, Previous, train
 from slackwater.training.training_set import TrainingSet, feature_training_set, precomputed_training_set
 from slackwater.workers import Workers, physical_memory, thread_count
 
-DEFAULT_CACHE = 1000  # megabytes
 _REMEDIES = {
     StopReason.STEPS: "raise max_iter",
     StopReason.EVALUATIONS: "raise max_kernel_evals",
@@ -143,9 +142,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _memory(self) -> tuple[int, int]:
         """Bytes for rows that are kept, and for a whole matrix that is nearly sparse."""
-        given = self.cache_size is not None
-        cache = int((self.cache_size if given else DEFAULT_CACHE) * 2**20)
-        return cache, cache if given else physical_memory() // 3
+        if self.cache_size is None:
+            memory = physical_memory()
+            return memory // 6, memory // 3
+        given = int(self.cache_size * 2**20)
+        return given, given
 
     def _check_affordable(self, solver: Solver, training_set: TrainingSet, n_classes: int) -> None:
         if self.max_kernel_evals is None:

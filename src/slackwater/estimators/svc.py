@@ -55,8 +55,8 @@ class SVC(KernelClassifier):
     class_weight : dict or "balanced", optional
         Multiplies the sample weights of each class.
     tol : float, optional
-        Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further than ten
-        times this from where an optimum has it (so that single decision values are right, too).
+        Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further
+        than ten times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
         Stop after this many steps, each of which works on a block of up to 512 examples.
     max_time : float, optional
@@ -69,9 +69,9 @@ class SVC(KernelClassifier):
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     cache_size : float, optional
-        Memory for kernel rows, in MB. By default 1000, and up to a third of the machine's memory for the nearly sparse
-        matrix of a narrow kernel. For rows it changes the time, not the model (but for rounding); a sparse matrix that
-        does not fit is not used.
+        Memory for kernel rows, in MB. By default a sixth of the machine's memory, a third for the nearly sparse matrix
+        of a narrow kernel; taken as it is needed. For rows it changes the time, not the model (but for rounding); a
+        sparse matrix that does not fit is not used.
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.
@@ -105,7 +105,7 @@ class SVC(KernelClassifier):
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
-        One entry for each assessment (each of the first hundred steps, then every tenth) and class: problem, step,
+        One entry for each assessment (each of the first twenty steps, then every fifth) and class: problem, step,
         evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a
         hold-out part), violation. On the quick way they are about the examples then at work.
 

@@ -184,7 +184,6 @@ class NarrowRows:
     def __init__(self, kernel: Gaussian, leaves: Leaves, ledger: EvaluationLedger, workers: Workers) -> None:
         self.ledger = ledger
         self.n = int(leaves.starts[-1])
-        self._position = np.full(self.n, -1, np.int32)  # of a column among those asked for
         self.indptr = np.zeros(self.n + 1, np.int64)
         self.columns = np.empty(0, np.int32)
         self.values = np.empty(0, np.float32)
@@ -222,13 +221,12 @@ class NarrowRows:
         """Some columns of some rows as a dense array."""
         from slackwater.gram import _narrow_loops
 
-        position = self._position
+        position = np.full(self.n, -1, np.int32)
         position[columns] = np.arange(len(columns), dtype=np.int32)
         out = np.zeros((len(rows), len(columns)), dtype)
         _narrow_loops.gather(self.indptr, self.columns, self.values, rows, position, out)
         if len(columns) > 1 and (position[columns] != np.arange(len(columns))).any():  # some are asked for twice
             out = out[:, position[columns]]
-        position[columns] = -1
         return out
 
     def _build(self, kernel: Gaussian, leaves: Leaves, workers: Workers) -> None:

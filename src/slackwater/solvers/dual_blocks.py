@@ -25,7 +25,7 @@ from slackwater.solvers.coupling import Coupling, Scaling, Violations, merge_blo
 
 _BLOCK = 512  # examples worked on together: their kernel matrix stays in the second-level cache
 _BLOCK_BYTES = 2**27
-_EVERY_STEP, _EVERY = 100, 10  # assessed after each of the first steps, then less often: it takes as long as a draw
+_EVERY_STEP, _EVERY = 20, 5  # assessed after each of the first steps, then less often: it takes as long as a draw
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
 _INNER_ACCURACY = 0.1  # of the violation outside: a block solved better is only unsettled by the next
 
@@ -144,7 +144,8 @@ class DualBlocks:
 
     def _block_size(self, problem: Problem) -> int:
         """Of a block's rows: not more memory than _BLOCK_BYTES, nor than the budget of evaluations has left."""
-        size = min(_BLOCK, max(16, _BLOCK_BYTES // problem.rows.row_bytes)) // self.problems
+        most = _BLOCK if self.problems == 1 else _BLOCK // 2  # of several problems, half as many new rows each
+        size = min(most, max(16, _BLOCK_BYTES // problem.rows.row_bytes // min(self.problems, 4)))
         remaining = problem.rows.ledger.remaining
         if remaining is not None:
             size = min(size, remaining // problem.n // self.problems)

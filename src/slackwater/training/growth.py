@@ -51,7 +51,8 @@ class Course:
     def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
         """Solve; whether all problems came to their tolerance."""
         callbacks: list[Callback] = [self.recorder, *self.plan.watchers()]
-        drive(self.solver, tasks, training_set.rows, training_set.ledger, self.clock, callbacks)
+        workers = None if training_set.features is None else training_set.features.workers
+        drive(self.solver, tasks, training_set.rows, training_set.ledger, self.clock, callbacks, workers)
         return all(task.reason is StopReason.TOLERANCE for task in tasks)
 
 

@@ -77,7 +77,7 @@ def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> li
         reached = growth.solve(growth.let_in(np.sort(newcomers)), GAP)
     endings = growth.endings(rng)
     for _ in range(_SECOND_LOOKS):
-        if not reached or max(each.assessment.gap for each in endings) <= 2.0 * GAP:
+        if not reached or np.mean([each.assessment.gap for each in endings]) <= 2.0 * GAP:
             break
         reached = growth.solve(growth.let_in(np.setdiff1d(shuffled, growth.active)), GAP)
         endings = growth.endings(rng)
