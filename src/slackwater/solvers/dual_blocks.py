@@ -10,18 +10,16 @@ support vectors.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.expansion import Expansion
 from slackwater.gram.source import RowBlock
-from slackwater.objectives import hinge_total, weighted_error
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment
-from slackwater.solvers.coupling import Coupling, Scaling, Violations, merge_blocks
+from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
+from slackwater.solvers.dual_form import DualAscent, DualPoint
 
 _BLOCK = 512  # examples worked on together: their kernel matrix stays in the second-level cache
 _BLOCK_BYTES = 2**27
@@ -31,29 +29,20 @@ _INNER_ACCURACY = 0.1  # of the violation outside: a block solved better is only
 
 
 @dataclass
-class DualState:
+class DualState(DualPoint):
     """A feasible dual point and its responses; mutated in place."""
 
-    step: int
-    C: float
-    alpha: NDArray[np.float64]
-    responses: NDArray[np.float64]  # c_i = y_i <w, Φ(x_i)>
     recent: NDArray[np.intp]  # the examples of the last block that were new in it
     violation: float  # the largest, when the last block was drawn
     lots: NDArray[np.float64]  # tiny and random, drawn in the order of the examples' content: they decide ties
 
 
 @dataclass(frozen=True)
-class DualBlocks:
+class DualBlocks(DualAscent):
     """Dual decomposition by blocks; ``problems`` is how many advance together and share memory."""
 
-    C: float
-    coupling: Coupling
+    coupling: Coupling  # type: ignore[misc]  # a choice here, where other methods have one
     problems: int = 1
-
-    @property
-    def rows_a_step(self) -> int:
-        return self.coupling.least_rows
 
     def due(self, step: int) -> bool:
         return 0 < step <= _EVERY_STEP or (step > 0 and step % _EVERY == 0)
@@ -61,7 +50,9 @@ class DualBlocks:
     def start(self, problem: Problem, rng: np.random.Generator) -> DualState:
         lots = np.empty(problem.n)
         lots[problem.order] = 1e-9 * rng.random(problem.n)
-        return DualState(0, self.C, np.zeros(problem.n), np.zeros(problem.n), np.empty(0, dtype=np.intp), np.inf, lots)
+        none = np.empty(0, dtype=np.intp)
+        caps = self.caps(problem)
+        return DualState(0, self.C, caps, np.zeros(problem.n), np.zeros(problem.n), none, np.inf, lots)
 
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Half of the last block, and the worst violators outside of it."""
@@ -83,7 +74,7 @@ class DualBlocks:
         self.coupling.solver()(
             rows.at(indices),
             labels,
-            self.caps(problem)[indices],
+            state.caps[indices],
             alpha,
             1.0 - state.responses[indices],
             _INNER_ACCURACY * state.violation,
@@ -95,52 +86,15 @@ class DualBlocks:
         state.alpha[indices] = alpha
         state.step += 1
 
-    def assess(self, problem: Problem, state: DualState) -> Assessment:
-        squared_norm = max(float(state.alpha @ state.responses), 0.0)
-        scale, bias = self.scaling(problem, state)
-        responses = scale * state.responses
-        norm = scale * math.sqrt(squared_norm)
-        loss = hinge_total(responses + problem.labels * bias, self.caps(problem))
-        primal = 0.5 * norm**2 + loss
-        dual = float(state.alpha.sum()) - 0.5 * squared_norm
-        holdout = problem.holdout
-        return Assessment(
-            objective=primal,
-            bound=dual,
-            gap=max(0.0, (primal - dual) / primal) if primal > 0.0 else 0.0,
-            margin=1.0 / norm if norm > 0.0 else math.inf,
-            slack_nu=loss / (self.C * problem.total_weight * norm) if norm > 0.0 else math.nan,
-            n_support=int(np.count_nonzero(state.alpha)),
-            holdout_error=None if holdout is None else weighted_error(responses, problem.labels, bias, holdout),
-            violation=self._violations(problem, state).largest,
-        )
-
-    def remember(self, state: DualState, assessment: Assessment) -> None:
-        """Nothing: the bound of a dual point grows with every step."""
-
-    def expansion(self, problem: Problem, state: DualState) -> Expansion:
-        scale, bias = self.scaling(problem, state)
-        return Expansion.from_dense(scale * state.alpha * problem.labels, bias)
-
-    def scaling(self, problem: Problem, state: DualState) -> Scaling:
-        """The multiple of the dual point, and the bias, that cost least: the model."""
-        norm = math.sqrt(max(float(state.alpha @ state.responses), 0.0))
-        return self.coupling.best_scale(problem, state.responses, norm, self.C)
+    def assess(self, problem: Problem, state: DualPoint) -> Assessment:
+        return super().assess(problem, state)._replace(violation=self._violations(problem, state).largest)
 
     def continued(self, state: DualState) -> DualState:
-        """Scaled to another C the point is feasible, balanced, and near the new optimum."""
-        factor = self.C / state.C
-        state.alpha *= factor
-        state.responses *= factor
-        state.C = self.C
+        self.rescale(state)
         return state
 
-    def caps(self, problem: Problem) -> NDArray[np.float64]:
-        """The largest value of each coefficient."""
-        return np.full(problem.n, self.C) if problem.weights is None else self.C * problem.weights
-
-    def _violations(self, problem: Problem, state: DualState) -> Violations:
-        return self.coupling.violations(problem.labels, self.caps(problem), state.alpha, 1.0 - state.responses)
+    def _violations(self, problem: Problem, state: DualPoint) -> Violations:
+        return self.coupling.violations(problem.labels, state.caps, state.alpha, 1.0 - state.responses)
 
     def _block_size(self, problem: Problem) -> int:
         """Of a block's rows: not more memory than _BLOCK_BYTES, nor than the budget of evaluations has left."""

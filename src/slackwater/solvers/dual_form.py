@@ -47,12 +47,13 @@ class DualAscent:
         return due_ever_further_apart(step)
 
     def caps(self, problem: Problem) -> NDArray[np.float64]:
+        """The most each coefficient may be."""
         return np.full(problem.n, self.C) if problem.weights is None else self.C * problem.weights
 
     def assess(self, problem: Problem, state: DualPoint) -> Assessment:
         """Of the best multiple of the dual point's w, with the best bias: a primal point as good as any it suggests."""
         squared_norm = max(float(state.alpha @ state.responses), 0.0)
-        scale, bias = self._scaling(problem, state)
+        scale, bias = self.scaling(problem, state)
         responses = scale * state.responses
         norm = scale * math.sqrt(squared_norm)
         loss = hinge_total(responses + problem.labels * bias, state.caps)
@@ -73,7 +74,7 @@ class DualAscent:
         """Nothing: the dual value grows with every step."""
 
     def expansion(self, problem: Problem, state: DualPoint) -> Expansion:
-        scale, bias = self._scaling(problem, state)
+        scale, bias = self.scaling(problem, state)
         return Expansion.from_dense(scale * state.alpha * problem.labels, bias)
 
     def rescale(self, state: DualPoint) -> None:
@@ -84,6 +85,7 @@ class DualAscent:
         state.caps *= factor
         state.C = self.C
 
-    def _scaling(self, problem: Problem, state: DualPoint) -> Scaling:
+    def scaling(self, problem: Problem, state: DualPoint) -> Scaling:
+        """The multiple of the dual point, and the bias, that cost least: the model."""
         norm = math.sqrt(max(float(state.alpha @ state.responses), 0.0))
         return self.coupling.best_scale(problem, state.responses, norm, self.C)
