@@ -9,8 +9,9 @@ from problems import gaussian_gram
 from slackwater.gram import _narrow_loops
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.narrow import NEGLIGIBLE, Leaves, NarrowRows, worthwhile_narrow_rows
+from slackwater.gram.narrow import NEGLIGIBLE, Leaves, NarrowRows, narrow_combinations, worthwhile_narrow_rows
 from slackwater.kernels import Gaussian, Linear, as_points
+from slackwater.kernels.blocks import combinations
 from slackwater.workers import Workers
 
 
@@ -89,6 +90,17 @@ def test_far_pairs_are_never_computed_and_near_ones_are_charged():
 )
 def test_other_kernels_are_left_to_other_ways(features):
     assert worthwhile_narrow_rows(features, np.random.default_rng(0)) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_without_far_points_are_those_with_them(dtype):
+    support, points = as_points(scattered(6000, d=2, dtype=dtype)), as_points(scattered(600, d=2, seed=1, dtype=dtype))
+    coefficients = np.random.default_rng(0).standard_normal((2, 6000))
+    found = narrow_combinations(Gaussian(4.0), points, support, coefficients, Workers())
+    assert found is not None
+    expected = combinations(Gaussian(4.0), points, support, coefficients, Workers())
+    np.testing.assert_allclose(found, expected, atol=2e-4 if dtype == np.float32 else 2e-6)
+    assert narrow_combinations(Gaussian(1e-3), points, support, coefficients, Workers()) is None
 
 
 def test_near_leaves_are_all_whose_boxes_come_near():

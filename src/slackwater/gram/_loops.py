@@ -12,6 +12,7 @@ CHUNK = 2048  # doubles: a chunk of the responses stays in the first-level cache
 
 @compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
 def add_row(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.floating], amount: float) -> None:
+    """c <- c + amount·y ∘ row."""
     for i in range(responses.size):
         responses[i] += amount * np.float64(labels[i]) * np.float64(row[i])
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, IndexArray, as_indices, read_only
+from slackwater.kernels.blocks import block
 from slackwater.kernels.points import DensePoints, Floats
 from slackwater.kernels.radial import Gaussian
 from slackwater.workers import Workers
@@ -27,7 +28,7 @@ _PROBES = 4096
 _MOST_THAT_MATTERS = 0.02  # kernel values
 _MOST_NEAR = 0.3  # pairs of leaves
 _LEAVES_AT_A_TIME = 16
-_FEWEST_SUPPORT = 4096
+_FEWEST_SUPPORT, _FEWEST_POINTS = 4096, 512  # for sorting the support vectors into leaves to pay
 _LEFT_OUT = 1e-6  # of a decision value, by far points taken together
 _POINTS_AT_A_TIME = 256
 
@@ -68,9 +69,7 @@ def worthwhile_narrow_rows(features: Features, rng: np.random.Generator) -> tupl
         return None
     leaves = Leaves(points)
     limit = -math.log(NEGLIGIBLE) / kernel.gamma
-    probes = rng.integers(0, len(leaves), 64)
-    near = float(np.mean([len(leaves.near(int(leaf), limit)) for leaf in probes])) / len(leaves)
-    if near > _MOST_NEAR:
+    if leaves.share_near(limit) > _MOST_NEAR:
         return None
     return leaves.order, NarrowRows(kernel, leaves, features.ledger, features.workers)
 
@@ -90,14 +89,15 @@ def narrow_combinations(
 
     What is left out of a sum is less than _LEFT_OUT in all.
     """
-    if len(support) < _FEWEST_SUPPORT or points.dtype != support.dtype:
+    if len(support) < _FEWEST_SUPPORT or len(points) < _FEWEST_POINTS or points.dtype != support.dtype:
         return None
     total = float(np.abs(coefficients).sum(axis=1).max())
     limit = math.log(max(total / _LEFT_OUT, 2.0)) / kernel.gamma
+    few = support.take(np.linspace(0, len(support) - 1, 128).astype(np.intp))
+    if np.mean(block(kernel, few, few) > math.exp(-kernel.gamma * limit)) > _MOST_NEAR:
+        return None
     leaves = Leaves(support)
-    probes = np.arange(0, len(leaves), max(1, len(leaves) // 64))
-    near = float(np.mean([len(leaves.near(int(leaf), limit)) for leaf in probes])) / len(leaves)
-    if near > _MOST_NEAR:
+    if leaves.share_near(limit) > _MOST_NEAR:
         return None
     return _sums_over_leaves(kernel, points, leaves, limit, coefficients, workers)
 
@@ -166,6 +166,11 @@ class Leaves:
     def coordinates(self, values: Floats) -> Floats:
         """Other points, in the coordinates of the leaves."""
         return np.asarray(values[:, self.dimensions] - self.centre)
+
+    def share_near(self, limit: float) -> float:
+        """The share of pairs of leaves that are near, from a sample of them."""
+        probes = range(0, len(self), max(1, len(self) // 64))
+        return float(np.mean([len(self.near(leaf, limit)) for leaf in probes])) / len(self)
 
     def near(self, leaf: int, limit: float) -> NDArray[np.int64]:
         """The leaves that may have points within the squared distance ``limit`` of points of this leaf."""

@@ -6,6 +6,8 @@ columns pays for as many inner products as read that many values, rounded up.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,9 +55,9 @@ class FeatureTable(DirectRows):
         return np.asarray(self._by_row @ direction, dtype=np.float64)
 
 
-def _filled(matrix: object, line: int, length: int) -> Values:
+def _filled(matrix: Any, line: int, length: int) -> Values:
     """A row of a CSR matrix or a column of a CSC one, zeros included."""
-    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data  # type: ignore[attr-defined]
+    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
     values = np.zeros(length)
     part = slice(indptr[line], indptr[line + 1])
     values[indices[part]] = data[part]

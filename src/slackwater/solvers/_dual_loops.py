@@ -14,12 +14,12 @@ from slackwater._jit import compiled, compiled_reordering
 _ROUNDING = 1e-13
 # After a step the two examples are level but for rounding; the earlier one is taken then, so that rounding, which
 # depends on the order of the rows, does not choose.
-_TIE = 1e-11
-_FLAT = 1e-12  # curvature below which two examples are the same to the kernel
+TIE = 1e-11
+FLAT = 1e-12  # curvature below which two examples are the same to the kernel
 
 
 @compiled
-def _snapped(value: float, cap: float) -> float:
+def snapped(value: float, cap: float) -> float:
     """The bound itself where rounding stopped just short of it: which coefficients may move hangs on it."""
     if value < _ROUNDING * cap:
         return 0.0
@@ -43,7 +43,7 @@ def solve_pairs(
         for t in range(size):
             if (labels[t] > 0 and alpha[t] < caps[t]) or (labels[t] < 0 and alpha[t] > 0.0):
                 value = labels[t] * shortfall[t]
-                if value > top + _TIE:
+                if value > top + TIE:
                     top, i = value, t
         bottom, best, j = np.inf, 0.0, -1
         for t in range(size):
@@ -51,17 +51,17 @@ def solve_pairs(
                 value = labels[t] * shortfall[t]
                 bottom = min(bottom, value)
                 if value < top:
-                    gain = (top - value) ** 2 / max(gram[i, i] + gram[t, t] - 2.0 * gram[i, t], _FLAT)
-                    if gain > best * (1.0 + _TIE):
+                    gain = (top - value) ** 2 / max(gram[i, i] + gram[t, t] - 2.0 * gram[i, t], FLAT)
+                    if gain > best * (1.0 + TIE):
                         best, j = gain, t
         if i < 0 or j < 0 or top - bottom <= tolerance:
             return step
-        curvature = max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j], _FLAT)
+        curvature = max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j], FLAT)
         room_i = caps[i] - alpha[i] if labels[i] > 0 else alpha[i]
         room_j = alpha[j] if labels[j] > 0 else caps[j] - alpha[j]
         move = min((top - labels[j] * shortfall[j]) / curvature, room_i, room_j)
-        alpha[i] = _snapped(alpha[i] + labels[i] * move, caps[i])
-        alpha[j] = _snapped(alpha[j] - labels[j] * move, caps[j])
+        alpha[i] = snapped(alpha[i] + labels[i] * move, caps[i])
+        alpha[j] = snapped(alpha[j] - labels[j] * move, caps[j])
         for t in range(size):
             shortfall[t] -= labels[t] * move * (gram[i, t] - gram[j, t])
     return most_steps
@@ -82,16 +82,16 @@ def solve_singles(
     for step in range(most_steps):
         best, chosen, move, worst = 0.0, -1, 0.0, 0.0
         for t in range(size):
-            wanted = shortfall[t] / max(gram[t, t], _FLAT)
+            wanted = shortfall[t] / max(gram[t, t], FLAT)
             possible = min(max(wanted, -alpha[t]), caps[t] - alpha[t])
             gain = possible * (shortfall[t] - 0.5 * possible * gram[t, t])
             if possible != 0.0:
                 worst = max(worst, abs(shortfall[t]))
-            if gain > best * (1.0 + _TIE):
+            if gain > best * (1.0 + TIE):
                 best, chosen, move = gain, t, possible
         if chosen < 0 or worst <= tolerance:
             return step
-        alpha[chosen] = _snapped(alpha[chosen] + move, caps[chosen])
+        alpha[chosen] = snapped(alpha[chosen] + move, caps[chosen])
         for t in range(size):
             shortfall[t] -= labels[t] * labels[chosen] * move * gram[chosen, t]
     return most_steps

@@ -10,19 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater._jit import compiled, compiled_reordering
-
-_FLAT = 1e-12  # curvature below which two examples are the same to the kernel
-_ROUNDING = 1e-13
-_TIE = 1e-11
-
-
-@compiled
-def _snapped(value: float, cap: float) -> float:
-    """The bound itself where rounding stopped just short of it: which coefficients may move hangs on it."""
-    if value < _ROUNDING * cap:
-        return 0.0
-    return cap if value > (1.0 - _ROUNDING) * cap else value
+from slackwater._jit import compiled
+from slackwater.solvers._dual_loops import FLAT, TIE, snapped
 
 
 @compiled
@@ -46,9 +35,9 @@ def first_of_pair(
             if alpha[t] <= 0.0:
                 continue
             value = responses[t] - 1.0
-        if value > top + _TIE:
+        if value > top + TIE:
             top, chosen = value, t
-        elif value > top - _TIE and rank[t] < rank[chosen]:
+        elif value > top - TIE and rank[t] < rank[chosen]:
             top, chosen = max(top, value), t
     return chosen, top
 
@@ -88,9 +77,9 @@ def second_of_pair(
             bottom = value
         difference = top - value
         if difference > 0.0:
-            curvature = max(own + diagonal[t] - 2.0 * np.float64(row[t]), _FLAT)
+            curvature = max(own + diagonal[t] - 2.0 * np.float64(row[t]), FLAT)
             gain, bar = difference * difference * best_curvature, best * curvature
-            if gain > bar * (1.0 + _TIE) or (gain > bar * (1.0 - _TIE) and rank[t] < rank[chosen]):
+            if gain > bar * (1.0 + TIE) or (gain > bar * (1.0 - TIE) and rank[t] < rank[chosen]):
                 best, best_curvature, chosen = difference * difference, curvature, t
     return chosen, bottom
 
@@ -135,27 +124,20 @@ def move_pair(
     row: NDArray[np.floating],
 ) -> float:
     """Move a pair to its best values, Σ α_i y_i unchanged; return by how much y_i α_i of the first has grown."""
-    curvature = max(diagonal[first] + diagonal[second] - 2.0 * np.float64(row[second]), _FLAT)
+    curvature = max(diagonal[first] + diagonal[second] - 2.0 * np.float64(row[second]), FLAT)
     wanted = (labels[first] * (1.0 - responses[first]) - labels[second] * (1.0 - responses[second])) / curvature
     room_first = caps[first] - alpha[first] if labels[first] > 0 else alpha[first]
     room_second = alpha[second] if labels[second] > 0 else caps[second] - alpha[second]
     move = min(wanted, room_first, room_second)
-    alpha[first] = _snapped(alpha[first] + labels[first] * move, caps[first])
-    alpha[second] = _snapped(alpha[second] - labels[second] * move, caps[second])
+    alpha[first] = snapped(alpha[first] + labels[first] * move, caps[first])
+    alpha[second] = snapped(alpha[second] - labels[second] * move, caps[second])
     return float(move)
-
-
-@compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
-def add_row(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.floating], amount: float) -> None:
-    """c <- c + amount·y ∘ row."""
-    for i in range(responses.size):
-        responses[i] += amount * np.float64(labels[i]) * np.float64(row[i])
 
 
 @compiled
 def _possible_move(cap: float, alpha: float, response: float, own: float) -> float:
     """From a coefficient to its best value, all others fixed."""
-    return min(max((1.0 - response) / max(own, _FLAT), -alpha), cap - alpha)
+    return min(max((1.0 - response) / max(own, FLAT), -alpha), cap - alpha)
 
 
 @compiled
@@ -176,9 +158,9 @@ def best_single(
             shortfall = 1.0 - responses[t]
             violation = max(violation, abs(shortfall))
             gain = move * (shortfall - 0.5 * move * diagonal[t])
-            if gain > best * (1.0 + _TIE):
+            if gain > best * (1.0 + TIE):
                 best, chosen = gain, t
-            elif gain > best * (1.0 - _TIE) and rank[t] < rank[chosen]:
+            elif gain > best * (1.0 - TIE) and rank[t] < rank[chosen]:
                 best, chosen = max(best, gain), t
     return chosen, violation
 
@@ -193,5 +175,5 @@ def move_single(
 ) -> float:
     """Set a coefficient to its best value; return by how much it has grown."""
     move = _possible_move(caps[chosen], alpha[chosen], responses[chosen], diagonal[chosen])
-    alpha[chosen] = _snapped(alpha[chosen] + move, caps[chosen])
+    alpha[chosen] = snapped(alpha[chosen] + move, caps[chosen])
     return move

@@ -131,13 +131,14 @@ class SMOPairs(SMO):
     inside: ClassVar[float] = 0.5  # violations of the two are counted from their middle
 
     def apply(self, problem: Problem, state: SMOState, indices: NDArray[np.intp], rows: RowBlock) -> None:
+        from slackwater.gram import _loops
         from slackwater.solvers import _smo_loops
 
         if len(indices):
             point = (problem.labels, state.caps, state.alpha, state.responses)
             pair = (state.first, indices[0], state.first_row)
             move = _smo_loops.move_pair(*point, problem.rows.diagonal(), *pair)
-            _smo_loops.add_row(state.responses, problem.labels, state.first_row, move)
+            _loops.add_row(state.responses, problem.labels, state.first_row, move)
             rows.add_to(state.responses, problem.labels, np.array([-move]))
             state.first, state.first_row = -1, state.first_row[:0]
         state.step += 1

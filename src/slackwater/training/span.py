@@ -11,7 +11,7 @@ corner of the hinge is rounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -91,10 +91,6 @@ class SpanProblem:
         """The objective, with the hinge as it is."""
         shortfall = 1.0 - self.labels * self.values(model)
         return 0.5 * float(model.weights @ model.weights) + float(self.caps @ np.maximum(0.0, shortfall))
-
-    def part(self, chosen: NDArray[np.intp]) -> SpanProblem:
-        """Some of the examples."""
-        return replace(self, features=self.features[chosen], labels=self.labels[chosen], caps=self.caps[chosen])
 
 
 def minimise(problem: SpanProblem, start: SpanModel, width: float, accuracy: float) -> SpanModel:
