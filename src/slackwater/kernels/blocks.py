@@ -16,7 +16,7 @@ TILE_VALUES = 2**16
 FEWEST_COLUMNS = 1024
 MOST_COLUMNS = 4096
 GROUP_ROWS = 1024  # left rows that go over the right points together
-SUM_ROWS, SUM_COLUMNS = 256, 1024  # a tile of so many floats stays in the second-level cache until it is summed
+SUM_ROWS, SUM_COLUMNS = 1024, 1024  # 256 rows would stay in cache, but BLAS makes a quarter more of 1024
 OBJECT_ROWS = 256  # rows of a tile where points have no coordinates, hence no opinion
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
+from slackwater.gram.sketch import principal_axes
 from slackwater.gram.source import IndexArray
 from slackwater.objectives import hinge_total
 from slackwater.solvers.base import Assessment
@@ -28,6 +29,7 @@ from slackwater.training.run import Ending, Plan
 from slackwater.training.training_set import TrainingSet
 
 BEYOND = 1.1  # the margin from which on an example is set aside
+_SAME_MARGINS = 0.05  # root mean square by which margins may differ in fewer coordinates
 _PROBES = 1024  # examples set aside that are looked at again in the end
 
 
@@ -91,6 +93,18 @@ class Growth:
         self.active = examples
         return reached
 
+    def look_along_principal_axes(self, rng: np.random.Generator) -> None:
+        """Judge newcomers in few coordinates from now on, and train in fewer, where these give the same responses."""
+        axes = principal_axes(self._features(), rng)
+        if axes is None:
+            return
+        self.sketch = axes.coarse()
+        fewer = axes.fine()
+        if fewer is None:
+            return
+        if self._margin_error(fewer) <= _SAME_MARGINS:  # what is known of the active examples is exact, and is kept
+            self.whole = self.whole.arranged(np.arange(self.whole.n), fewer.rows(), fewer)
+
     def let_in(self, newcomers: IndexArray) -> IndexArray:
         """Judge newcomers by the support vectors; the examples to be active next."""
         likely = newcomers if self.sketch is None else self._likely(newcomers, self.sketch)
@@ -100,9 +114,19 @@ class Growth:
 
     def _likely(self, newcomers: IndexArray, sketch: Features) -> IndexArray:
         """Those that a sketch of the data does not place safely beyond the margin."""
-        error = self._responses(self.active, sketch) - self.responses[:, self.active]
-        safely = BEYOND + 2.0 * float(np.sqrt(np.mean(error**2, axis=1)).max())
+        safely = BEYOND + 2.0 * self._margin_error(sketch)
         return newcomers[self._matters(newcomers, self._responses(newcomers, sketch), safely)]
+
+    def _margin_error(self, features: Features) -> float:
+        """Root mean square by which margins differ with these features, in the worst of the problems.
+
+        Judged by active examples that are no support vectors: the others know themselves too well.
+        """
+        error = self._responses(self.active, features) - self.responses[:, self.active]
+        scale = np.array([self.scaling(task).scale for task in self.tasks])
+        free = self.alpha[:, self.active] == 0.0
+        squares = np.sum(np.where(free, error, 0.0) ** 2, axis=1) / np.maximum(free.sum(axis=1), 1)
+        return float(np.max(scale * np.sqrt(squares)))
 
     def bounded_share(self) -> float:
         """The share of active examples whose coefficients are as large as they may be, over all problems."""

@@ -14,7 +14,6 @@ import numpy as np
 
 from slackwater.expansion import Expansion
 from slackwater.gram.narrow import worthwhile_narrow_rows
-from slackwater.gram.sketch import sketched
 from slackwater.gram.source import IndexArray
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.training.growth import Course, Growth
@@ -50,7 +49,7 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
         endings = endings_in_span(growth, features, rng) if training_set.certified else None
         if endings is not None:
             return Outcome(endings, course.recorder)
-        growth.sketch = sketched(features, rng)
+        growth.look_along_principal_axes(rng)
         return Outcome(_grown(growth, shuffled, rng), course.recorder)
     return Outcome(growth.endings(rng), course.recorder)
 
