@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 Mode = Literal["quick", "full"]
 Record = dict[str, Any]  # what JSON can hold
 Advance = Callable[[float], None]  # told the share of the job that is done, 0 to 1
+Shared = Callable[[], AbstractContextManager[Any]]  # holds something in memory for a ``with`` block; comparable
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,9 @@ class Job:
         About how long it takes, for the time left.
     alone : bool
         Whether it measures time, so that nothing may run beside it.
+    shared : callable, optional
+        Holds what the job and its neighbours need, such as a kernel matrix, in memory; jobs for which it is equal
+        run while it is held. A job must enter it itself as well, which costs nothing if it is held already.
     """
 
     key: str
@@ -34,6 +39,7 @@ class Job:
     run: Callable[[Advance], Record]
     seconds: float
     alone: bool = False
+    shared: Shared | None = None
 
     @property
     def part(self) -> str:
