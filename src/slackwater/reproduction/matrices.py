@@ -34,7 +34,8 @@ class GaussianRows(PrecomputedRows):
     def __init__(self, matrix: Floats, ledger: EvaluationLedger) -> None:
         self.matrix = read_only(matrix)
         self.ledger = ledger
-        self._diagonal = read_only(np.ones(len(matrix)))
+        self._diagonal = np.ones(len(matrix))
+        self._diagonal.flags.writeable = False
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Setting:
         return 1.0 / (2.0 * self.sigma2)
 
     @property
-    def C(self) -> float:
+    def C(self) -> float:  # noqa: N802 - the field's own name
         return float(self.inverse_lambda)
 
     @property
