@@ -69,14 +69,38 @@ def fig3(seeds=3):
 
 def table2():
     rows = [
-        ("reuters", False, 7770, 3299, 0.5, "n", 6.81e-4, 6.34e-4, 20.83, 0.029, "Our copy <collapses> repeated entries."),
+        (
+            "reuters",
+            False,
+            7770,
+            3299,
+            0.5,
+            "n",
+            6.81e-4,
+            6.34e-4,
+            20.83,
+            0.029,
+            "Our copy <collapses> repeated entries.",
+        ),
         ("adult", False, 32561, 16281, 10, "n", 1.097e-2, 1.10e-2, 28.9, 0.149, None),
         ("mnist", False, 60000, 10000, 25, "n", 2.16e-4, 2.21e-4, 43.7, 0.0057, None),
         ("adult", True, 32561, 16281, 100, "100n", 1.37e-3, 5.79e-4, 200.0, 0.149, "Not the printed value."),
         ("mnist", True, 60000, 10000, 25, "1000n", 3e-11, 6.42e-11, 60.0, 0.0044, None),
         ("forest", True, 522910, 58102, 5000, "10000n", 8e-10, 7.62e-10, 900.0, 0.018, None),
     ]
-    fields = "data bias n n_test sigma2 inverse_lambda nu paper_nu norm test_error remark".split()
+    fields = [
+        "data",
+        "bias",
+        "n",
+        "n_test",
+        "sigma2",
+        "inverse_lambda",
+        "nu",
+        "paper_nu",
+        "norm",
+        "test_error",
+        "remark",
+    ]
     return {
         f"table2/{row[0]}/{'with' if row[1] else 'without'}_bias": {
             **dict(zip(fields, row, strict=True)),
@@ -145,7 +169,11 @@ def fig4():
 
 def runtime():
     records = {}
-    for data, n, seconds, error in (("adult", 32561, 90.0, 0.149), ("mnist", 60000, 240.0, 0.0044), ("forest", 100000, None, None)):
+    for data, n, seconds, error in (
+        ("adult", 32561, 90.0, 0.149),
+        ("mnist", 60000, 240.0, 0.0044),
+        ("forest", 100000, None, None),
+    ):
         common = {"data": data, "n": n, "n_test": 10000, "C": 100.0, "gamma": 0.02, "budget": 1800.0}
         for method, time in (("svm-train", seconds), ("sklearn", seconds and 0.7 * seconds)):
             records[f"runtime/{data}/{method}"] = common | {

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from slackwater.report.plots import filled, level_line, logarithmic, panels, rounded, translucent
-from slackwater.report.words import COLOURS, DATA_NAMES, METHOD_NAMES, many, points
+from slackwater.report.words import COLOURS, DATA_NAMES, METHOD_NAMES, MODEL_NAMES, many, points
 from slackwater.reproduction import summary, tables
 from slackwater.reproduction.summary import Band
 from slackwater.reproduction.tables import Comparison, Records
@@ -28,7 +28,8 @@ def figure2(records: Records) -> Any:
             band = drawn_band(records, data, method)
             _add_method(figure, column, method, band, tables.first_epoch(records, data), method not in shown)
             _add_mark(figure, column, panel, method)
-            shown.add(method)
+            _add_alternative(figure, column, records, data, method, f"{method} alternative" not in shown)
+            shown |= {method, f"{method} alternative"}
         _final_error(figure, column, panel)
         logarithmic(figure, "kernel evaluations", col=column)
         figure.update_yaxes(range=[0.0, 1.0] if not panel.exact else window(panel), col=column)
@@ -97,6 +98,24 @@ def _add_band(
     )  # fmt: skip
 
 
+def _add_alternative(figure: Any, column: int, records: Records, data: str, method: str, named: bool) -> None:
+    """The other model the method could return, hidden until its name is clicked."""
+    band = tables.alternative_band(records, data, method, GRID)
+    if band is None:
+        return
+    model = tables.of_data(records["fig2"], data, method)[0]["alternative"]["model"]
+    figure.add_trace(
+        go.Scatter(
+            x=rounded(band.cost), y=rounded(100 * band.mean), mode="lines", showlegend=named, visible="legendonly",
+            name=f"{METHOD_NAMES[method]}, {MODEL_NAMES[model]}", legendgroup=f"{method} alternative",
+            legendrank=2000,  # after the methods themselves
+            line={"color": COLOURS[method], "width": 1.5, "dash": "dot"},
+            customdata=["evaluations"] * len(band.cost), hovertemplate=_HOVER,
+        ),
+        row=1, col=column,
+    )  # fmt: skip
+
+
 def _add_mark(figure: Any, column: int, panel: Comparison, method: str) -> None:
     """Where the mean comes near the final error, to stay."""
     cost = panel.cost_near(method)
@@ -104,12 +123,13 @@ def _add_mark(figure: Any, column: int, panel: Comparison, method: str) -> None:
         return
     error = summary.value_at(panel.exact[method].curve, cost)
     assert error is not None
+    said = f"within {points(summary.near(panel.data))} points of the final error<br>from {many(cost)} evaluations on"
+    rim = {"width": 1.5, "color": "white"}
     figure.add_trace(
         go.Scatter(
             x=[cost], y=[100 * error], mode="markers", legendgroup=method, showlegend=False,
-            name=METHOD_NAMES[method],
-            marker={"size": 11, "color": COLOURS[method], "symbol": "diamond", "line": {"width": 1.5, "color": "white"}},
-            hovertemplate=f"within {points(summary.near(panel.data))} points of the final error<br>from {many(cost)} evaluations on",
+            name=METHOD_NAMES[method], hovertemplate=said,
+            marker={"size": 11, "color": COLOURS[method], "symbol": "diamond", "line": rim},
         ),
         row=1, col=column,
     )  # fmt: skip

@@ -22,6 +22,7 @@ PARALLEL = {  # fields of equal length that become rows of the long table
 }
 SUMMARIES = {
     "fig2": tables.fig2_rows,
+    "fig2_alternatives": tables.alternative_rows,
     "fig3": tables.fig3_rows,
     "perceptron": tables.perceptron_rows,
     "runtime": tables.runtime_rows,

@@ -20,9 +20,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "",
         for row in rows
     )
     title = f"<caption>{caption}</caption>" if caption else ""
-    return (
-        f'<div class="wide"><table>{title}<thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    return f'<div class="wide"><table>{title}<thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def grouped(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The same rows, the first cell left empty where it repeats the one above."""
+    above: str | None = None
+    found = []
+    for first, *rest in rows:
+        found.append(["" if first == above else first, *rest])
+        above = first
+    return found
 
 
 def section(anchor: str, title: str, *content: str) -> str:

@@ -9,9 +9,12 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from slackwater.report import sections
 from slackwater.report.markup import bullets, paragraph, section, table, text
 from slackwater.report.plots import configuration
+from slackwater.report.sections.comparison import fig2_section, fig3_section
+from slackwater.report.sections.introduction import findings_section, problem_section, table2_section
+from slackwater.report.sections.measured import runtime_section, scaling_section
+from slackwater.report.sections.water import water_sections
 from slackwater.reproduction.tables import Records
 
 About = dict[str, Any]
@@ -30,8 +33,8 @@ CONTENTS = {
     "again": "Do it again",
 }
 MODES = {
-    "quick": "a <b>quick run</b>: the real data, but only a part of each set and few repetitions. Numbers differ from those "
-    "of a full run; the paper’s numbers are of the whole sets.",
+    "quick": "a <b>quick run</b>: the real data, but only a part of each set and few repetitions. Numbers differ from "
+    "those of a full run; the paper’s numbers are of the whole sets.",
     "full": "a <b>full run</b> on the whole data sets.",
 }
 
@@ -39,14 +42,14 @@ MODES = {
 def page(records: Records, about: About | None) -> str:
     """The page of a store's records; ``about`` says when, where and in which mode they were made."""
     body = (
-        sections.findings_section(records),
-        sections.problem_section(),
-        sections.table2_section(records),
-        sections.fig2_section(records),
-        sections.fig3_section(records),
-        sections.water_sections(records),
-        sections.runtime_section(records),
-        sections.scaling_section(records),
+        findings_section(records),
+        problem_section(),
+        table2_section(records),
+        fig2_section(records),
+        fig3_section(records),
+        water_sections(records),
+        runtime_section(records),
+        scaling_section(records),
         _made(records, about),
         _again(),
     )
@@ -58,8 +61,8 @@ def page(records: Records, about: About | None) -> str:
         '<link rel="icon" href="data:,">\n'
         f"<style>{_resource('page.css')}</style>\n</head>\n<body>\n"
         f"<header><h1>The Stochastic Batch Perceptron, reproduced</h1>"
-        f'<p class="lead">Every table and figure of the paper that introduced it, computed anew from the real data with '
-        f"slackwater, and beside each what the paper says.</p>{_banner(about)}<nav>{links}</nav></header>\n"
+        f'<p class="lead">Every table and figure of the paper that introduced it, computed anew from the real data '
+        f"with slackwater, and beside each what the paper says.</p>{_banner(about)}<nav>{links}</nav></header>\n"
         f"<main>{''.join(body)}</main>\n"
         "<footer>Drawn by <code>slackwater reproduce</code> from stored records. Figures by plotly.js (MIT licence), "
         "which is part of this file.</footer>\n"
@@ -84,7 +87,9 @@ def _made(records: Records, about: About | None) -> str:
     runs = about.get("runs", [])
     blocks = [
         paragraph("Random numbers come from fixed seeds; times are wall-clock, taken with nothing else running."),
-        bullets(f"{name}: {count} runs of each random method" for name, count in sorted(seeds.items())) if seeds else "",
+        bullets(f"{name}: {count} runs of each random method" for name, count in sorted(seeds.items()))
+        if seeds
+        else "",
         *(_run(run) for run in runs),
     ]
     return section("made", CONTENTS["made"], *blocks)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from slackwater.report.plots import filled, panels, rounded
+from slackwater.report.plots import filled, panels, rounded, translucent
 from slackwater.report.words import DATA_NAMES
 from slackwater.reproduction.job import Record
 
@@ -77,8 +77,8 @@ def _basin(ranks: Sequence[float], heights: Sequence[float], level: float, named
     hover = "response %{y:.4g}"
     line = {"color": GROUND, "width": 1.5}
     return [
-        filled(ranks, [floor] * len(ranks), heights, "rgba(165,138,102,0.45)", legendgroup="ground"),
-        filled(ranks, heights, water, "rgba(61,148,209,0.55)", legendgroup="water"),
+        filled(ranks, [floor] * len(ranks), heights, translucent(GROUND, 0.45), legendgroup="ground"),
+        filled(ranks, heights, water, translucent(WATER, 0.55), legendgroup="water"),
         go.Scatter(
             x=ranks, y=heights, mode="lines", name="ground: sorted responses", line=line, hovertemplate=hover,
             legendgroup="ground", showlegend=named,
@@ -100,7 +100,8 @@ def _surface(figure: Any, row: int, column: int, level: float) -> None:
 def _chances(wet: int, count: int, named: bool) -> Any:
     share = 1 / max(wet, 1)
     return go.Scatter(
-        x=[0, wet, wet, count], y=[share, share, 0, 0], mode="lines", fill="tozeroy", fillcolor="rgba(122,107,176,0.25)",
+        x=[0, wet, wet, count], y=[share, share, 0, 0], mode="lines", fill="tozeroy",
+        fillcolor=translucent(CHANCE, 0.25),
         line={"color": CHANCE, "width": 2}, name="chance of being drawn", legendgroup="chance", showlegend=named,
         hovertemplate="p = %{y:.3g}",
     )  # fmt: skip

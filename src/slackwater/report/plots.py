@@ -11,7 +11,11 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-CONFIG = {"responsive": True, "displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "toImage"]}
+CONFIG = {
+    "responsive": True,
+    "displaylogo": False,
+    "modeBarButtons": [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
+}
 
 
 def panels(titles: Sequence[str], height: int = 430, rows: int = 1, **arguments: Any) -> Any:
@@ -21,8 +25,8 @@ def panels(titles: Sequence[str], height: int = 430, rows: int = 1, **arguments:
     for k, title in enumerate(titles, start=1):
         axis = "" if k == 1 else str(k)
         figure.add_annotation(
-            text=f"<b>{title}</b>", showarrow=False, x=0.5, y=1.0, yshift=14, xref=f"x{axis} domain", yref=f"y{axis} domain",
-            xanchor="center",
+            text=f"<b>{title}</b>", showarrow=False, x=0.5, y=1.0, yshift=4, xanchor="center", yanchor="bottom",
+            xref=f"x{axis} domain", yref=f"y{axis} domain",
         )  # fmt: skip
     figure.update_layout(
         height=height,
@@ -31,6 +35,7 @@ def panels(titles: Sequence[str], height: int = 430, rows: int = 1, **arguments:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         hovermode="closest",
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": "#8a8f98", "activecolor": "#0f7fc4"},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.12, "x": 0.5, "xanchor": "center"},
         template="none",
     )

@@ -20,6 +20,7 @@ METHOD_NAMES = {
     "sklearn": "scikit-learn SVC",
     "svc": "slackwater SVC",
 }
+MODEL_NAMES = {"last": "last iterate", "uniform": "mean of iterates"}
 RUNTIME_NAMES = {**METHOD_NAMES, "sbp": "SBP, single steps"}
 # Distinguishable without red against green, and on a light as on a dark ground (after Okabe and Ito).
 COLOURS = {
@@ -37,7 +38,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def percent(error: float | None, digits: int = 2) -> str:
-    return "–" if error is None else f"{100 * error:.{digits}f} %"
+    return "–" if error is None else f"{100 * error:.{digits}f}\u00a0%"
 
 
 def points(difference: float) -> str:
@@ -51,21 +52,30 @@ def many(count: float | None) -> str:
         return "–"
     for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if count >= 0.9995 * size:
-            return f"{_three_digits(count / size)} {name}"
+            return f"{_three_digits(count / size)}\u00a0{name}"
     return f"{count:,.0f}"
 
 
 def times(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{_three_digits(ratio) if ratio < 100 else f'{ratio:,.0f}'} ×"
+    return "–" if ratio is None else f"{_three_digits(ratio) if ratio >= 0.1 else f'{ratio:.2g}'}\u00a0×"
 
 
 def duration(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     for size, name in ((3600.0, "h"), (60.0, "min")):
-        if seconds >= 2 * size:
-            return f"{_three_digits(seconds / size)} {name}"
-    return f"{_three_digits(seconds)} s"
+        if seconds >= 16 * 60 and seconds >= 2 * size:
+            return f"{_three_digits(seconds / size)}\u00a0{name}"
+    return f"{_three_digits(seconds)}\u00a0s"
+
+
+def printed_percent(error: float) -> str:
+    """With as many digits as the paper prints."""
+    return f"{100 * error:g}\u00a0%"
+
+
+def printed_duration(seconds: float) -> str:
+    return f"{seconds:g}\u00a0s" if seconds < 3600 else f"{seconds / 3600:g}\u00a0h"
 
 
 def scientific(value: float | None) -> str:
@@ -74,7 +84,11 @@ def scientific(value: float | None) -> str:
     if value == 0:
         return "0"
     mantissa, exponent = f"{value:.2e}".split("e")
-    return f"{mantissa} × 10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return f"{mantissa}\u00a0×\u00a010{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def listed(items: list[str]) -> str:

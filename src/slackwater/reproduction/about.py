@@ -7,7 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +46,8 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    found = {"slackwater": slackwater.__version__, "Python": platform.python_version()}
-    for library in LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    return found
+    ours = {"slackwater": slackwater.__version__, "Python": platform.python_version()}
+    return ours | {library: version(library) for library in LIBRARIES}
 
 
 def _now() -> str:

@@ -59,6 +59,13 @@ class Comparison(NamedTuple):
             return None
         return summary.cost_within(self.exact[method].curve, self.final.error, summary.near(self.data))
 
+    def cost_half_way(self, method: str) -> float | None:
+        """From where the error stays below the middle between SMO's highest and the final error, for any method."""
+        if self.final is None or method not in self.exact or "smo" not in self.exact:
+            return None
+        middle = (float(self.exact["smo"].mean.max()) + self.final.error) / 2
+        return summary.cost_within(self.exact[method].curve, middle)
+
 
 def compare(records: Records, data: str) -> Comparison:
     fig2 = records.get("fig2", [])
@@ -81,6 +88,7 @@ def fig2_rows(records: Records) -> list[Row]:
             runs = of_data(records["fig2"], data, method)
             cost = panel.cost_near(method)
             own = float(band.mean[-1])
+            settled = own <= band.mean.min() + summary.near(data)  # else it was better before
             rows.append(
                 {
                     "data": data,
@@ -93,10 +101,44 @@ def fig2_rows(records: Records) -> list[Row]:
                     "evaluations_to_near": cost,
                     "times_sbp": cost / sbp_near if cost and sbp_near else None,
                     "error_when_sbp_is_near": summary.value_at(band.curve, sbp_near) if sbp_near else None,
+                    "near_over_half_way": cost / half if cost and (half := panel.cost_half_way(method)) else None,
                     "last_error": own,
-                    "evaluations_to_near_last_error": summary.cost_within(band.curve, own, summary.near(data)),
+                    "evaluations_to_near_last_error": summary.cost_within(band.curve, own, summary.near(data))
+                    if settled
+                    else None,
                     "evaluations_in_all": float(band.cost[-1]),
                     "computed_evaluations": _mean([r.get("computed_evaluations") for r in runs]),
+                }
+            )
+    return rows
+
+
+def alternative_band(records: Records, data: str, method: str, points: int | None = None) -> Band | None:
+    """The mean curve of the other model that a method could return (last iterate or mean), where it was recorded."""
+    runs = [r for r in of_data(records.get("fig2", []), data, method) if r.get("alternative")]
+    others = [r | {"test_error": r["alternative"]["test_error"]} for r in runs]
+    return summary.mean_band([summary.evaluation_curve(r) for r in others], points)
+
+
+def alternative_rows(records: Records) -> list[Row]:
+    rows = []
+    for data in data_sets(records.get("fig2", [])):
+        panel = compare(records, data)
+        for method in panel.exact:
+            band = alternative_band(records, data, method)
+            if band is None or panel.final is None:
+                continue
+            kinds = {r["alternative"]["model"] for r in of_data(records["fig2"], data, method)}
+            rows.append(
+                {
+                    "data": data,
+                    "method": method,
+                    "alternative": kinds.pop(),
+                    "evaluations_to_near": panel.cost_near(method),
+                    "alternative_evaluations_to_near": summary.cost_within(
+                        band.curve, panel.final.error, summary.near(data)
+                    ),
+                    "alternative_last_error": float(band.mean[-1]),
                 }
             )
     return rows
