@@ -6,6 +6,7 @@ import bz2
 import gzip
 import hashlib
 import struct
+import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -121,6 +122,12 @@ def test_a_published_checksum_is_checked(small, nowhere, monkeypatch):
         load_dataset("adult")
     monkeypatch.setitem(downloads.SOURCES, "adult.npz", (small_source(address, train=right),))
     assert len(load_dataset("adult").y_train) == 3
+
+
+def test_without_pooch_the_remedy_is_named(small, nowhere, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(FileNotFoundError, match=r"pip install .slackwater\[data\]"):
+        load_dataset("adult")
 
 
 def test_unknown_names_are_refused_before_any_download():
