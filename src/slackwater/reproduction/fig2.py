@@ -42,6 +42,7 @@ from slackwater.solvers.sdca import SDCA
 from slackwater.solvers.smo import SMOSingles
 from slackwater.stopping import MaxSteps, StopReason, ViolationBelow
 from slackwater.tracing import Clock
+from slackwater.workers import Workers
 
 DATA = ("reuters", "adult", "mnist")
 METHODS = ("sbp", "pegasos", "sdca", "smo", "perceptron")
@@ -218,7 +219,10 @@ class Run:
             nu = self._nu(held) if self.method == "sbp" else 0.0
             began = time.perf_counter()
             on_its_way = course(self.method, held, nu, self.C, self.seed)
-            curve = follow(on_its_way, checkpoints(held.n, self.epochs), advance)
+            with (
+                Workers()
+            ):  # keeps BLAS to one thread: on n numbers others gain nothing, and wait where cores are shared
+                curve = follow(on_its_way, checkpoints(held.n, self.epochs), advance)
             seconds = time.perf_counter() - began
             errors = held.test_errors(np.array([model for models in curve.models for model in models]))
         readings = len(curve.models[0])

@@ -15,7 +15,9 @@ from slackwater.reproduction.data import Selection, selection
 from slackwater.reproduction.job import Advance, Job, Mode, Record
 from slackwater.reproduction.settings import PRINTED_SIZES, TABLE2, Setting
 
-GAP = 1e-3
+GAP = 1e-3  # what is to be certified
+# Going on to this gap takes little longer, and pins ν down to a hundredth instead of a fifth.
+TOLERANCE = 1e-5
 AGREEMENT = 0.01  # of two values of ν, relative
 _SECONDS = {"reuters": 10.0, "adult": 40.0, "mnist": 180.0, "forest": 1500.0}
 # What is known of the copies of the data; said where the numbers differ.
@@ -91,11 +93,11 @@ def remark(used: Setting, found: Certificate, n: int, n_test: int) -> str:
 def _difference(used: Setting, found: Certificate) -> str:
     low, high = found.nu_range
     known = f"with a gap of {found.gap:.1e} the optimum's ν is proven to lie between {low:.2e} and {high:.2e}"
-    loss_term = found.primal - 0.5 * found.norm**2
-    if loss_term <= found.primal - found.dual:
+    if low == 0.0:
+        share = 1.0 - 0.5 * found.norm**2 / found.primal
         return (
-            f"Nearly separable: all losses together make up {loss_term / found.primal:.1e} of the objective, no more "
-            f"than the gap leaves open, so their value is the stopping rule's, not the problem's; {known}."
+            f"Nearly separable: all losses together make up {share:.1e} of the objective, and whether the optimum has "
+            f"any the gap leaves open, so their size is the stopping rule's and rounding's, not the problem's; {known}."
         )
     if low <= used.nu <= high:
         return f"{found.nu / used.nu:.3g} times the paper's; {known}, the paper's among them."
@@ -112,7 +114,7 @@ def jobs(mode: Mode) -> list[Job]:
 
 def _job(used: Setting, mode: Mode) -> Job:
     rows = selection(used.data, mode)
-    tol = None if used.data == "forest" and mode == "full" else GAP
+    tol = None if used.data == "forest" and mode == "full" else TOLERANCE
     settings = {
         "selection": rows.as_settings(),
         "gamma": used.gamma,
