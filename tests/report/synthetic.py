@@ -107,6 +107,7 @@ def table2():
             "C": 1.0,
             "loss": 0.3,
             "gap": 4.2e-4,
+            "nu_range": [0.9 * row[6], 1.1 * row[6]],
             "support": 4000,
             "seconds": 9.0,
         }
@@ -121,7 +122,8 @@ def table1():
                 {"method": "SBP", "overall": "((L(u)+ε)/ε)³ ‖u‖⁴/ε", "small_loss": "‖u‖⁴/ε"},
                 {"method": "Dual decomposition", "overall": "((L(u)+ε)/ε)² ‖u‖⁴/ε²", "small_loss": "‖u‖⁴/ε²"},
                 {"method": "SGD on the loss", "overall": "((L(u)+ε)/ε) ‖u‖⁴/ε³", "small_loss": "‖u‖⁴/ε³"},
-            ]
+            ],
+            "advantage": [{"target": t, "dual_decomposition": 1 / t, "sgd": 1 / t**2} for t in (0.1, 0.01)],
         }
     }
 
@@ -203,17 +205,29 @@ def scaling(seeds=3):
     records = {}
     for method, exponent in (("sbp", 1.0), ("smo", 1.4), ("pegasos", 2.6)):
         for seed in range(seeds):
-            epsilon = [0.2, 0.1, 0.05, 0.02, 0.01]
-            wobble = np.random.default_rng([seed, len(method)]).normal(0, 0.1, 5)
-            cost = [float(1e5 * e**-exponent * np.exp(w)) for e, w in zip(epsilon, wobble, strict=True)]
+            rng = np.random.default_rng([seed, len(method)])
             records[f"scaling/{method}/{seed}"] = {
                 "method": method,
                 "seed": seed,
-                "n": 4000,
-                "epsilon": epsilon,
-                "evaluations": [*cost[:-1], None] if method == "pegasos" else cost,
+                "norm": 20.0,
+                **_costs(exponent, rng, reached=4 if method == "pegasos" else 5),
+                "fixed": _costs(exponent + 1, rng, reached=5),
             }
     return records
+
+
+def _costs(exponent, rng, reached):
+    epsilon = [0.2, 0.1, 0.05, 0.02, 0.01]
+    cost = [float(1e5 * e**-exponent * np.exp(rng.normal(0, 0.1))) for e in epsilon]
+    cost = [c if k < reached else None for k, c in enumerate(cost)]
+    return {
+        "epsilon": epsilon,
+        "loss": epsilon,
+        "n": [int(100 / e) for e in epsilon],
+        "iterations": [c and int(c / 100) for c in cost],
+        "evaluations": cost,
+        "analysed": [c and 2 * c for c in cost],
+    }
 
 
 PARTS = {

@@ -9,10 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from slackwater.report.plots import level_line, logarithmic, panels, rounded
-from slackwater.report.words import COLOURS, DATA_NAMES, METHOD_NAMES, RUNTIME_NAMES, duration
+from slackwater.report.words import COLOURS, DATA_NAMES, METHOD_NAMES, REGIME_NAMES, RUNTIME_NAMES, duration
 from slackwater.reproduction import tables
 from slackwater.reproduction.job import Record
-from slackwater.reproduction.tables import Records
+from slackwater.reproduction.tables import Records, Row
 
 _SYMBOLS = {"svm-train": "x", "sklearn": "cross"}
 
@@ -79,35 +79,49 @@ def _window(found: list[Record]) -> list[float]:
 
 
 def scaling(records: Records) -> Any:
-    figure = panels([""], height=470)
-    for row in tables.scaling_rows(records):
-        method, colour = row["method"], COLOURS[row["method"]]
-        runs = [r for r in records["scaling"] if r["method"] == method]
-        reached = [(1 / e, c) for r in runs for e, c in zip(r["epsilon"], r["evaluations"], strict=True) if c]
-        x, y = np.array(reached).T
-        figure.add_trace(
-            go.Scatter(
-                x=rounded(x), y=rounded(y), mode="markers", marker={"color": colour, "size": 7, "opacity": 0.55},
-                legendgroup=method, showlegend=False, hovertemplate="ε = 1/%{x:.3g}: %{y:.3s} evaluations",
-                name=METHOD_NAMES[method],
-            )
-        )  # fmt: skip
-        ends = np.array([x.min(), x.max()])
-        middle = float(np.mean(np.log(y))) - row["exponent"] * float(np.mean(np.log(x)))
-        _line(figure, method, ends, middle, row["exponent"], f"{METHOD_NAMES[method]}: measured", {"width": 2.5})
-        anchor = math.log(float(np.exp(middle) * ends[0] ** row["exponent"])) - row["bound"] * math.log(ends[0])
-        style = {"width": 1.5, "dash": "dot"}
-        _line(figure, method, ends, anchor, row["bound"], f"{METHOD_NAMES[method]}: slope of the bound", style)
+    """Measured costs with their fits, and the slopes of the bounds drawn from where each fit begins."""
+    rows = tables.scaling_rows(records)
+    regimes = list(dict.fromkeys(row["regime"] for row in rows))
+    figure = panels([REGIME_NAMES[regime] for regime in regimes], height=470)
+    for row in rows:
+        column = regimes.index(row["regime"]) + 1
+        _scaling_points(figure, column, row, tables.scaling_runs(records, row["regime"]))
     figure.update_xaxes(type="log", title_text="accuracy 1/ε")
-    figure.update_yaxes(type="log", dtick=1, exponentformat="power", title_text="kernel evaluations")
+    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
+    figure.update_yaxes(title_text="kernel evaluations", col=1)
     return figure
 
 
-def _line(figure: Any, method: str, ends: Any, constant: float, exponent: float, name: str, style: Any) -> None:
-    heights = np.exp(constant) * ends**exponent
+def _scaling_points(figure: Any, column: int, row: Row, runs: list[Record]) -> None:
+    method, named = row["method"], column == 1
+    reached = [
+        (1 / e, c)
+        for r in runs
+        if r["method"] == method
+        for e, c in zip(r["epsilon"], r["evaluations"], strict=True)
+        if c
+    ]
+    x, y = np.array(reached).T
     figure.add_trace(
         go.Scatter(
-            x=rounded(ends), y=rounded(heights), mode="lines", line={"color": COLOURS[method], **style}, name=name,
-            legendgroup=method, hoverinfo="skip",
-        )
+            x=rounded(x), y=rounded(y), mode="markers", legendgroup=method, showlegend=False, name=METHOD_NAMES[method],
+            marker={"color": COLOURS[method], "size": 7, "opacity": 0.55},
+            hovertemplate="ε = 1/%{x:.3g}: %{y:.3s} evaluations",
+        ),
+        row=1, col=column,
     )  # fmt: skip
+    ends = np.array([x.min(), x.max()])
+    exponent, bound = row["exponent"], row["bound"]
+    constant = float(np.mean(np.log(y))) - exponent * float(np.mean(np.log(x)))
+    begin = constant + (exponent - bound) * math.log(ends[0])
+    names = f"{METHOD_NAMES[method]}: measured", f"{METHOD_NAMES[method]}: slope of the bound"
+    lines = ((constant, exponent, names[0], {"width": 2.5}), (begin, bound, names[1], {"width": 1.5, "dash": "dot"}))
+    for start, slope, name, style in lines:
+        heights = np.exp(start) * ends**slope
+        figure.add_trace(
+            go.Scatter(
+                x=rounded(ends), y=rounded(heights), mode="lines", line={"color": COLOURS[method], **style}, name=name,
+                legendgroup=method, hoverinfo="skip", showlegend=named,
+            ),
+            row=1, col=column,
+        )  # fmt: skip

@@ -18,7 +18,7 @@ from slackwater.reproduction.tables import Records, Row
 
 PARALLEL = {  # fields of equal length that become rows of the long table
     "fig2": ("steps", "evaluations", "test_error", "alternative_test_error"),
-    "scaling": ("epsilon", "evaluations"),
+    "scaling": ("epsilon", "loss", "n", "iterations", "evaluations", "analysed"),
 }
 SUMMARIES = {
     "fig2": tables.fig2_rows,
@@ -61,7 +61,11 @@ def long_rows(part: str, record: Record) -> list[Row]:
     if part == "fig2" and record.get("alternative"):
         other = record["alternative"]
         record = record | {"alternative_model": other["model"], "alternative_test_error": other["test_error"]}
-    columns = [c for c in PARALLEL.get(part, ()) if c in record]
+    if part == "scaling" and record.get("fixed"):
+        kept = {k: v for k, v in record.items() if k != "fixed"}
+        fixed = {**kept, **record["fixed"], "regime": "fixed"}
+        return [*long_rows(part, {**kept, "regime": "proportional"}), *long_rows(part, fixed)]
+    columns = [c for c in PARALLEL.get(part, ()) if isinstance(record.get(c), list)]
     return _pointwise(record, {c: record[c] for c in columns})
 
 

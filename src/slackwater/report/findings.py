@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slackwater.report.words import DATA_NAMES, METHOD_NAMES, duration, many, percent, points, scientific, signed, times
+from slackwater.report.words import (
+    DATA_NAMES,
+    METHOD_NAMES,
+    REGIME_NAMES,
+    duration,
+    many,
+    percent,
+    points,
+    scientific,
+    signed,
+    times,
+)
 from slackwater.reproduction import tables
 from slackwater.reproduction.settings import PRINTED_SIZES
 from slackwater.reproduction.tables import Records, Row
@@ -145,17 +156,24 @@ def quarter_time(records: Records) -> Finding:
 
 def slopes(records: Records) -> Finding:
     verdicts, evidence = [], []
-    for row in tables.scaling_rows(records):
-        allowance = 2 * (row["standard_error"] or 0.0)
-        verdicts.append("yes" if row["exponent"] <= row["bound"] + allowance else "no")
-        evidence.append(f"<b>{METHOD_NAMES[row['method']]}:</b> {slope_text(row)}, the bound allows {row['bound']}.")
+    rows = tables.scaling_rows(records)
+    for method in tables.SCALING_METHODS:
+        said = []
+        for row in (r for r in rows if r["method"] == method):
+            allowance = 2 * (row["standard_error"] or 0.0)
+            verdicts.append("yes" if row["exponent"] <= row["bound"] + allowance else "no")
+            measured = slope_text(row["exponent"], row["standard_error"])
+            said.append(f"{measured} {REGIME_NAMES[row['regime']]}, where the bound allows {row['bound']}")
+        if said:
+            evidence.append(f"<b>{METHOD_NAMES[method]}:</b> slope {'; '.join(said)}.")
     claim = "Cost grows with accuracy no faster than the bounds: 1/ε for SBP, 1/ε² for SMO, 1/ε³ for Pegasos"
     return Finding("scaling", claim, "Table 1", overall(verdicts), evidence)
 
 
-def slope_text(row: Row) -> str:
-    error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2f}"
-    return f"slope {row['exponent']:.2f}{error}"
+def slope_text(exponent: float | None, standard_error: float | None) -> str:
+    if exponent is None:
+        return "–"
+    return f"{exponent:.2f}" if standard_error is None else f"{exponent:.2f} ± {standard_error:.2f}"
 
 
 def less(ours: float | None, theirs: float | None) -> str:

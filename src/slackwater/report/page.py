@@ -78,19 +78,18 @@ def _banner(about: About | None) -> str:
 
 
 def _made(records: Records, about: About | None) -> str:
-    if about is None:
+    if about is None or not about["runs"]:
         return section("made", CONTENTS["made"], paragraph("Nothing has been run yet."))
     seeds: dict[str, int] = {}
     for record in records.get("fig2", []):
         if record["method"] == "sbp":
             seeds[record["data"]] = seeds.get(record["data"], 0) + 1
-    runs = about.get("runs", [])
     blocks = [
         paragraph("Random numbers come from fixed seeds; times are wall-clock, taken with nothing else running."),
         bullets(f"{name}: {count} runs of each random method" for name, count in sorted(seeds.items()))
         if seeds
         else "",
-        *(_run(run) for run in runs),
+        *(_run(run) for run in about["runs"]),
     ]
     return section("made", CONTENTS["made"], *blocks)
 

@@ -20,6 +20,7 @@ METHOD_NAMES = {
     "sklearn": "scikit-learn SVC",
     "svc": "slackwater SVC",
 }
+REGIME_NAMES = {"proportional": "with L(u) = ε", "fixed": "with L(u) fixed"}
 MODEL_NAMES = {"last": "last iterate", "uniform": "mean of iterates"}
 RUNTIME_NAMES = {**METHOD_NAMES, "sbp": "SBP, single steps"}
 # Distinguishable without red against green, and on a light as on a dark ground (after Okabe and Ito).

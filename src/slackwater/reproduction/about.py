@@ -26,18 +26,29 @@ def read_about(folder: Path) -> dict[str, Any] | None:
     return about
 
 
-def note_run(folder: Path, mode: Mode, parts: Sequence[str]) -> dict[str, Any]:
+def claim(folder: Path, mode: Mode) -> None:
+    """Note, before anything is stored, which mode the folder's results are of."""
+    if read_about(folder) is None:
+        _write(folder, {"mode": mode, "runs": []})
+
+
+def note_run(folder: Path, parts: Sequence[str]) -> None:
     """Add a run to what is known of the folder; runs on the same machine with the same versions are told as one."""
-    about = read_about(folder) or {"mode": mode, "runs": []}
+    about = read_about(folder)
+    if about is None:
+        raise ValueError(f"{folder} must be claimed for a mode before a run is noted.")
     run = {"parts": list(parts), "finished": _now(), "machine": machine(), "versions": versions()}
     runs = about["runs"]
     if runs and all(runs[-1][key] == run[key] for key in ("machine", "versions")):
         run["parts"] = sorted({*runs[-1]["parts"], *parts})
         runs.pop()
     runs.append(run)
+    _write(folder, about)
+
+
+def _write(folder: Path, about: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
-    return about
 
 
 def machine() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from slackwater.report.findings import Finding
 from slackwater.report.markup import beside, bullets, not_run, paragraph, section, table, text, verdict
 from slackwater.report.words import DATA_NAMES, DATA_TASKS, percent, scientific
 from slackwater.reproduction import tables
-from slackwater.reproduction.tables import Records
+from slackwater.reproduction.tables import Records, Row
 
 
 def findings_section(records: Records) -> str:
@@ -72,14 +72,14 @@ def table2_section(records: Records) -> str:
     )
     cells = [
         (
-            DATA_NAMES[r["data"]], "with" if r["bias"] else "without", f"{r['n']:,}", f"{r['n_test']:,}",
+            DATA_NAMES[r["data"]], _bias(r), f"{r['n']:,}", f"{r['n_test']:,}",
             text(r["sigma2"]), text(r["inverse_lambda"]), scientific(r["nu"]), scientific(r["paper_nu"]),
             "–" if r["nu_over_paper"] is None else f"{r['nu_over_paper']:.3g}", f"{r['norm']:.4g}",
             percent(r["test_error"]), "–" if r["gap"] is None else f"{r['gap']:.1e}",
         )
         for r in rows
     ]  # fmt: skip
-    remarks = [f"<b>{DATA_NAMES[r['data']]}:</b> {text(r['remark'])}" for r in rows if r.get("remark")]
+    remarks = [f"<b>{DATA_NAMES[r['data']]}, {_bias(r)} bias:</b> {text(r['remark'])}" for r in rows if r.get("remark")]
     tasks = [f"<b>{DATA_NAMES[name]}</b>, {DATA_TASKS[name]}" for name in tables.data_sets(records["table2"])]
     found = findings.parameters(records)
     return section(
@@ -99,3 +99,7 @@ def table2_section(records: Records) -> str:
         table(head, cells, words=2),
         bullets(remarks) if remarks else "",
     )
+
+
+def _bias(row: Row) -> str:
+    return "with" if row["bias"] else "without"
