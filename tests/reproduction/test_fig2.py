@@ -161,3 +161,13 @@ def test_interrupting_a_run_raises(small_data, monkeypatch):
     monkeypatch.setattr(fig2, "drive", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run("sbp")
+
+
+def test_a_matrix_that_has_no_room_is_refused(small_data, monkeypatch):
+    monkeypatch.setattr("slackwater.reproduction.matrices.physical_memory", lambda: 400_000)
+    matrix = KernelMatrix(Selection("adult"), GAMMA)
+    with pytest.raises(MemoryError, match="kernel matrix takes"), matrix():
+        pass
+    monkeypatch.setattr("slackwater.reproduction.matrices.physical_memory", lambda: 500_000)
+    with matrix() as held:
+        assert held.matrix.nbytes == 360_000

@@ -82,7 +82,9 @@ def _start(job: Job, threads: int | None) -> tuple[Connection, Child]:
     context = multiprocessing.get_context("fork")
     mine, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(job, theirs, threads), daemon=False)
-    process.start()
+    with warnings.catch_warnings():  # Python 3.12 warns of threads; those that may be there hold none of our locks
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
     theirs.close()  # so that the end of the process shows as the end of the pipe
     with contextlib.suppress(OSError):  # the child does the same; whoever comes first
         os.setpgid(process.pid or 0, process.pid or 0)

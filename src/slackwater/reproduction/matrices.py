@@ -22,11 +22,13 @@ from slackwater.kernels.points import Floats, Points, Vectors, as_points
 from slackwater.kernels.radial import Gaussian
 from slackwater.problem import Problem
 from slackwater.reproduction.data import Selection
-from slackwater.workers import Workers, thread_count
+from slackwater.workers import Workers, physical_memory, thread_count
+
+_SHARE_OF_MEMORY = 0.8  # the rest is for the data, the processes and everybody else
 
 
 class GaussianRows(PrecomputedRows):
-    """Rows of a matrix that was computed here: not checked again, which takes longer than to compute it.
+    """Rows of a matrix that was computed here: not checked again, which takes as long as to compute it (Adult).
 
     The diagonal is 1 by formula and costs nothing, as it does where rows are computed when they are needed.
     """
@@ -87,6 +89,7 @@ class KernelMatrix:
 
     def _compute(self) -> Held:
         data = self.selection.load()
+        _require_room(len(data.y_train) ** 2 * data.X_train.dtype.itemsize)
         kernel = Gaussian(self.gamma)
         given = as_points(data.X_train)
         points = kernel.prepared(given)
@@ -94,6 +97,13 @@ class KernelMatrix:
             matrix = block(kernel, points, points, workers=workers)
         np.fill_diagonal(matrix, 1.0)  # as by formula; inner products leave 1 ± 1e-7
         return Held(data, kernel, points, _order(given, data.y_train), matrix)
+
+
+def _require_room(needed: int) -> None:
+    """Memory is promised before it is there: without this a process would be killed half-way."""
+    most = int(_SHARE_OF_MEMORY * physical_memory())
+    if needed > most:
+        raise MemoryError(f"the kernel matrix takes {needed / 1e9:.1f} GB; {most / 1e9:.1f} GB may be used here.")
 
 
 def _order(points: Points, labels: NDArray[np.int8]) -> NDArray[np.intp]:
