@@ -18,7 +18,11 @@ _SYMBOLS = {"svm-train": "x", "sklearn": "cross"}
 
 
 def runtime(records: Records) -> Any:
-    names = tables.data_sets(records["runtime"])
+    names = [
+        name
+        for name in tables.data_sets(records["runtime"])
+        if len(tables.of_data(records["runtime"], name)) > 1  # a single program has nothing to be drawn beside
+    ]
     figure = panels([DATA_NAMES[name] for name in names], height=450)
     shown: set[str] = set()
     for column, data in enumerate(names, start=1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-DATA_NAMES = {"reuters": "Reuters", "adult": "Adult", "mnist": "MNIST", "forest": "Forest"}
+DATA_NAMES = {"reuters": "Reuters", "adult": "Adult", "mnist": "MNIST", "forest": "Forest", "forest-all": "Forest, all"}
 DATA_TASKS = {
     "reuters": "news stories: is it about money and foreign exchange?",
     "adult": "census records: does this person earn over $50,000?",

@@ -14,7 +14,7 @@ from slackwater.reproduction.summary import Band, Curve, FinalError
 Row = dict[str, Any]
 Records = dict[str, list[Record]]  # of each part
 
-DATA = ("reuters", "adult", "mnist", "forest")
+DATA = ("reuters", "adult", "mnist", "forest", "forest-all")
 METHODS = ("sbp", "pegasos", "sdca", "smo", "perceptron")
 RUNTIME_METHODS = ("svm-train", "sklearn", "sbp", "svc")
 SCALING_METHODS = ("sbp", "smo", "pegasos")
@@ -236,8 +236,8 @@ def runtime_rows(records: Records) -> list[Row]:
         libsvm = found.get("svm-train") or found.get("sklearn")
         for method in (m for m in RUNTIME_METHODS if m in found):
             record = found[method]
-            row = {k: record.get(k) for k in ("data", "method", "n", "n_test", "seconds", "budget", "test_error")}
-            row |= {"support": record.get("support"), "remark": record.get("remark")}
+            row = {k: record.get(k) for k in ("data", "method", "n", "n_test", "threads", "seconds", "budget")}
+            row |= {k: record.get(k) for k in ("test_error", "support", "remark")}
             curve = runtime_curve(record)
             if curve is not None and libsvm is not None and libsvm["n"] == record["n"]:
                 row |= beside_libsvm(curve, libsvm, summary.near(data))

@@ -56,13 +56,13 @@ def runtime_section(records: Records) -> str:
 
 def _runtime_table(rows: list[Row]) -> str:
     head = (
-        "data", "program", "training", "time", "error", "support", "error in ¼ of LIBSVM’s time",
+        "data", "program", "training", "threads", "time", "error", "support", "error in ¼ of LIBSVM’s time",
         "time to LIBSVM’s error",        "time to within 0.1 (Adult 0.5) points of it", "paper, 2012",
     )  # fmt: skip
     cells = [
         (
-            DATA_NAMES[r["data"]], RUNTIME_NAMES[r["method"]], f"{r['n']:,}", _time(r), percent(r["test_error"]),
-            "–" if r["support"] is None else f"{r['support']:,}", _quarter_error(r),
+            DATA_NAMES[r["data"]], RUNTIME_NAMES[r["method"]], f"{r['n']:,}", text(r["threads"]), _time(r),
+            percent(r["test_error"]), "–" if r["support"] is None else f"{r['support']:,}", _quarter_error(r),
             _reached(r, "seconds_to_libsvm_error"), _reached(r, "seconds_to_near_libsvm_error"), _paper_runtime(r),
         )
         for r in rows
