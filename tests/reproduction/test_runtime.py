@@ -14,7 +14,7 @@ from sklearn import svm
 from sklearn.utils import check_random_state
 
 from problems import noisy_blobs
-from slackwater import SBPClassifier
+from slackwater import SVC, SBPClassifier
 from slackwater.datasets import available
 from slackwater.datasets.registry import Dataset
 from slackwater.errors import ConvergenceWarning
@@ -67,6 +67,15 @@ def test_a_missing_svm_train_is_a_remark_not_an_error(monkeypatch):
     found = svm_train(blobs(), 10.0, 0.5, 100, 60.0)
     assert found.seconds is None
     assert "apt-get install libsvm-tools" in found.remark
+
+
+@pytest.mark.data
+@needs_adult
+def test_a_program_that_is_missing_has_not_used_up_its_budget(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    record = runtime.run_svm_train(replace(runtime.races("quick")[0], rows=SMALL), still)
+    assert record["seconds"] is record["budget"] is record["test_error"] is None
+    assert "apt-get install libsvm-tools" in record["remark"]
 
 
 @pytest.mark.data
@@ -154,4 +163,6 @@ def test_our_methods_leave_a_curve_and_its_end(run):
     assert record["curve"]["seconds"][-1] == record["seconds"]
     assert record["curve"]["test_error"][-1] == record["test_error"] < 0.3
     assert 0 < record["support"] <= 400
-    assert record["nu"] > 0.0
+    data = SMALL.load()
+    optimum = SVC(C=100.0, gamma=0.005, tol=1e-5).fit(data.X_train, data.y_train)
+    assert record["nu"] == pytest.approx(optimum.slack_nu_, rel=0.05)
