@@ -155,17 +155,19 @@ def test_costs_are_compared_with_those_of_sbp():
     assert rows["sdca"]["evaluations_to_near_last_error"] == 50
 
 
-def test_a_method_that_got_worse_has_no_cost_of_its_last_error():
+def test_to_settle_is_to_stay_close_to_the_last_error_to_either_side():
+    assert summary.cost_settled(as_curve([1, 2, 3, 4], [0.3, 0.2, 0.42, 0.4]), 0.05) == 3
+    assert summary.cost_settled(as_curve([1, 2], [0.39, 0.4]), 0.05) == 1
     records = {"fig2": [run(method="perceptron", evaluations=[1, 2, 3], errors=[0.3, 0.2, 0.4])]}
     (row,) = tables.fig2_rows(records)
-    assert row["evaluations_to_near_last_error"] is None
+    assert row["evaluations_to_near_last_error"] == 3
 
 
 def test_half_way_is_the_same_error_for_all_methods():
     records = {
         "fig2": [
-            run(method="smo", evaluations=[1, 90, 100], errors=[0.5, 0.2, 0.1]),  # half-way: 0.3
-            run(method="sbp", evaluations=[10, 20, 80], errors=[0.4, 0.3, 0.1]),
+            run(method="smo", evaluations=[1, 90, 100], errors=[0.8, 0.25, 0.1]),
+            run(method="sbp", evaluations=[10, 20, 80], errors=[0.4, 0.25, 0.1]),  # half-way: 0.25
         ],
         "table2": [optimum(error=0.1)],
     }

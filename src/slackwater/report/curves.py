@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def figure2(records: Records) -> Any:
             _add_alternative(figure, column, records, data, method, f"{method} alternative" not in shown)
             shown |= {method, f"{method} alternative"}
         _final_error(figure, column, panel)
-        logarithmic(figure, "kernel evaluations", col=column)
+        logarithmic(figure, "kernel evaluations", col=column, range=_costs_in_view(panel))
         figure.update_yaxes(range=[0.0, 1.0] if not panel.exact else window(panel), col=column)
     figure.update_yaxes(title_text="test error, %", col=1)
     return figure
@@ -45,18 +46,19 @@ def figure3(records: Records) -> Any:
     for column, data in enumerate(names, start=1):
         fourier = tables.fourier_curve(records["fig3"], data)
         assert fourier is not None
-        tops = [100 * float(fourier.mean.max())]
         _add_band(figure, column, "fourier", fourier, "fourier" not in shown, mode="lines+markers")
         shown.add("fourier")
+        top, lowest = 100 * float(fourier.mean.max()), 100 * float(fourier.mean.min())
         if tables.of_data(records.get("fig2", []), data):
             panel = tables.compare(records, data)
             if "sbp" in panel.exact:
                 _add_band(figure, column, "sbp", drawn_band(records, data, "sbp"), "sbp" not in shown)
                 shown.add("sbp")
             _final_error(figure, column, panel)
-            tops.append(window(panel)[1] * 1.6)
+            top = 1.6 * window(panel)[1]
+            lowest = min(lowest, window(panel)[0])
         logarithmic(figure, "inner products", col=column)
-        figure.update_yaxes(range=[0.0 if min(tops) < 8 else 0.75 * _lowest(fourier), min(tops)], col=column)
+        figure.update_yaxes(range=[0.95 * lowest, top], col=column)
     figure.update_yaxes(title_text="test error, %", col=1)
     return figure
 
@@ -141,6 +143,11 @@ def _final_error(figure: Any, column: int, panel: Comparison) -> None:
         level_line(figure, 100 * panel.final.error, label, 1, column, annotation_position="bottom left")
 
 
+def _costs_in_view(panel: Comparison) -> list[float]:
+    """Exponents of ten: from one kernel row on. The Perceptron's first evaluations would take half the width."""
+    return [math.log10(0.7 * panel.n), math.log10(1.1 * max(float(band.cost[-1]) for band in panel.exact.values()))]
+
+
 def window(panel: Comparison) -> list[float]:
     """The errors, in percent, that the panel opens with: where the methods differ, not where they all begin."""
     lowest = 100 * min(float(band.mean.min()) for band in panel.exact.values())
@@ -150,7 +157,3 @@ def window(panel: Comparison) -> list[float]:
     final, near = 100 * panel.final.error, 100 * summary.near(panel.data)
     top = min(1.02 * highest, final + 20 * near)
     return [max(0.0, min(lowest, final) - 0.12 * (top - final)), top]
-
-
-def _lowest(band: Band) -> float:
-    return 100 * float(band.mean.min())

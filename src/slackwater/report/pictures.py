@@ -29,7 +29,7 @@ def figure1(records: Sequence[Record]) -> Any:
         _surface(figure, 1, column, record["level"])
         wet = record["n_wet"]
         figure.add_trace(_chances(wet, record["n"], named), row=2, col=column)
-        view = [0, min(record["n"], max(3 * wet, 10))]
+        view = [0, record["n"] if 5 * wet > record["n"] else max(3 * wet, 10)]
         figure.update_xaxes(range=view, row=1, col=column)
         figure.update_xaxes(range=view, title_text="examples, from the lowest response up", row=2, col=column)
         figure.update_yaxes(range=_heights_in_view(ranks, heights, record["level"], view), row=1, col=column)
@@ -60,7 +60,8 @@ def figure4(records: Sequence[Record]) -> Any:
         _surface(figure, 1, column, level)
         figure.add_vline(x=0, row=1, col=column, line={"width": 1, "color": "#8a8f98"})
         title = "← negative examples | positive examples →"
-        figure.update_xaxes(range=[-reach, reach], title_text=title, col=column)
+        view = [-min(reach, record["n_negatives"]), min(reach, record["n_positives"])]
+        figure.update_xaxes(range=view, title_text=title, col=column)
         figure.update_yaxes(range=[min(lows), max(highs)], col=column)
     figure.update_yaxes(title_text="response ± bias", col=1)
     return figure

@@ -109,6 +109,12 @@ def cost_within(curve: Curve, error: float, tolerance: float = 0.0) -> float | N
     return float(curve.cost[first]) if first < len(curve.cost) else None
 
 
+def cost_settled(curve: Curve, tolerance: float) -> float:
+    """The cost from which on the error stays within ``tolerance`` of its last value, to either side."""
+    away = np.flatnonzero(np.abs(curve.error - curve.error[-1]) > tolerance + 1e-12)
+    return float(curve.cost[int(away[-1]) + 1 if len(away) else 0])
+
+
 def cost_of_first(curve: Curve, error: float, tolerance: float = 0.0) -> float | None:
     """The first cost with an error of at most ``error + tolerance``, whatever comes later."""
     there = np.flatnonzero(curve.error <= error + tolerance + 1e-12)

@@ -63,11 +63,14 @@ class Comparison(NamedTuple):
         return summary.cost_within(self.exact[method].curve, self.final.error, summary.near(self.data))
 
     def cost_half_way(self, method: str) -> float | None:
-        """From where the error stays below the middle between SMO's highest and the final error, for any method."""
-        if self.final is None or method not in self.exact or "smo" not in self.exact:
+        """From where the error stays below the middle between beginning and end, the same for all methods.
+
+        The beginning is the lowest error that any method begins with: about that of guessing the larger class.
+        """
+        if self.final is None or method not in self.exact:
             return None
-        middle = (float(self.exact["smo"].mean.max()) + self.final.error) / 2
-        return summary.cost_within(self.exact[method].curve, middle)
+        beginning = min(float(band.mean[0]) for band in self.exact.values())
+        return summary.cost_within(self.exact[method].curve, (beginning + self.final.error) / 2)
 
 
 def compare(records: Records, data: str) -> Comparison:
@@ -90,8 +93,6 @@ def fig2_rows(records: Records) -> list[Row]:
         for method, band in panel.exact.items():
             runs = of_data(records["fig2"], data, method)
             cost = panel.cost_near(method)
-            own = float(band.mean[-1])
-            settled = own <= band.mean.min() + summary.near(data)  # else it was better before
             rows.append(
                 {
                     "data": data,
@@ -105,10 +106,8 @@ def fig2_rows(records: Records) -> list[Row]:
                     "times_sbp": cost / sbp_near if cost and sbp_near else None,
                     "error_when_sbp_is_near": summary.value_at(band.curve, sbp_near) if sbp_near else None,
                     "near_over_half_way": cost / half if cost and (half := panel.cost_half_way(method)) else None,
-                    "last_error": own,
-                    "evaluations_to_near_last_error": summary.cost_within(band.curve, own, summary.near(data))
-                    if settled
-                    else None,
+                    "last_error": float(band.mean[-1]),
+                    "evaluations_to_near_last_error": summary.cost_settled(band.curve, summary.near(data)),
                     "evaluations_in_all": float(band.cost[-1]),
                     "computed_evaluations": _mean([r.get("computed_evaluations") for r in runs]),
                 }

@@ -26,7 +26,7 @@ def fig2_section(records: Records) -> str:
         )
     )
     made = (findings.fewer_evaluations(records), findings.smo_profile(records), findings.perceptron(records))
-    found = bullets(f"{verdict(f.verdict)} {f.claim}." for f in made)
+    found = bullets(f"{verdict(f.verdict)} {f.claim}.{'' if f.verdict == 'yes' else bullets(f.evidence)}" for f in made)
     nears = listed(
         list(dict.fromkeys(f"{points(r['near'])} ({DATA_NAMES[r['data']]})" for r in tables.fig2_rows(records)))
     )
@@ -39,9 +39,10 @@ def fig2_section(records: Records) -> str:
             "error of the exact optimum."
         ),
         look(
-            "Lines further left and lower are better. A diamond marks where a method comes near the final error for "
-            f"good: within {nears} points. The Perceptron’s line is dashed after its first epoch. Click a name to hide "
-            "a method in all panels, double-click to see it alone; drag to zoom, double-click to go back."
+            "Lines further left and lower are better. A diamond marks from where on a method’s error is near the final "
+            f"one or below: at most {nears} points above it. The Perceptron’s line is dashed after its first epoch. "
+            "Click a name to hide a method in all panels, double-click to see it alone; drag to zoom, double-click to "
+            "go back."
         ),
         division(curves.figure2(records), "plot-fig2", title, SCALE_BUTTONS.format("plot-fig2")),
         beside(said, "Section 5, Fig. 2", found),
@@ -71,9 +72,12 @@ def _near_table(rows: list[Row]) -> str:
         )
         for r in rows
     ]  # fmt: skip
-    sources = dict.fromkeys(f"{DATA_NAMES[r['data']]}: {r['final_error_from']}" for r in rows if r["final_error_from"])
+    sources = {r["data"]: r["final_error_from"] for r in rows if r["final_error_from"]}
+    said = [f"{DATA_NAMES[data]}: {source}" for data, source in sources.items()]
+    if len(set(sources.values())) == 1:
+        said = [*sources.values()][:1]
     sizes = dict.fromkeys(f"{DATA_NAMES[r['data']]} {r['n']:,}" for r in rows)
-    note = f"Final error from {'; '.join(map(text, sources))}. Training examples: {', '.join(sizes)}."
+    note = f"Final error from {'; '.join(map(text, said))}. Training examples: {', '.join(sizes)}."
     return table(head, grouped(cells), "Work until near the final error", words=2) + paragraph(note, "small")
 
 

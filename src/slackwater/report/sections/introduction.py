@@ -73,7 +73,7 @@ def table2_section(records: Records) -> str:
     cells = [
         (
             DATA_NAMES[r["data"]], _bias(r), f"{r['n']:,}", f"{r['n_test']:,}",
-            text(r["sigma2"]), text(r["inverse_lambda"]), scientific(r["nu"]), scientific(r["paper_nu"]),
+            f"{r['sigma2']:g}", text(r["inverse_lambda"]), scientific(r["nu"]), scientific(r["paper_nu"]),
             "–" if r["nu_over_paper"] is None else f"{r['nu_over_paper']:.3g}", f"{r['norm']:.4g}",
             percent(r["test_error"]), "–" if r["gap"] is None else f"{r['gap']:.1e}",
         )

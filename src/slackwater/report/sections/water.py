@@ -40,7 +40,7 @@ def _two_basins(records: Records, title: str) -> str:
     if not records.get("fig4"):
         return not_run("fig4")
     wet = [
-        f"<b>{DATA_NAMES[r['data']]}:</b> bias {r['bias']:+.3g}; under water {r['n_wet_negatives']:,} of "
+        f"<b>{DATA_NAMES[r['data']]}:</b> bias {r['bias']:.3g}; under water {r['n_wet_negatives']:,} of "
         f"{r['n_negatives']:,} negatives and {r['n_wet_positives']:,} of {r['n_positives']:,} positives"
         for r in records["fig4"]
     ]
