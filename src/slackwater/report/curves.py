@@ -32,7 +32,7 @@ def figure2(records: Records) -> Any:
             _add_alternative(figure, column, records, data, method, f"{method} alternative" not in shown)
             shown |= {method, f"{method} alternative"}
         _final_error(figure, column, panel)
-        logarithmic(figure, "kernel evaluations", col=column, range=_costs_in_view(panel))
+        logarithmic(figure, "kernel evaluations", col=column, range=costs_in_view(panel))
         figure.update_yaxes(range=[0.0, 1.0] if not panel.exact else window(panel), col=column)
     figure.update_yaxes(title_text="test error, %", col=1)
     return figure
@@ -143,7 +143,7 @@ def _final_error(figure: Any, column: int, panel: Comparison) -> None:
         level_line(figure, 100 * panel.final.error, label, 1, column, annotation_position="bottom left")
 
 
-def _costs_in_view(panel: Comparison) -> list[float]:
+def costs_in_view(panel: Comparison) -> list[float]:
     """Exponents of ten: from one kernel row on. The Perceptron's first evaluations would take half the width."""
     return [math.log10(0.7 * panel.n), math.log10(1.1 * max(float(band.cost[-1]) for band in panel.exact.values()))]
 

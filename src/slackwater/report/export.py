@@ -99,7 +99,8 @@ def draw_figure2(records: Records, path: Path) -> None:
         if panel.final is not None:
             axis.axhline(100 * panel.final.error, color="#8a8f98", linestyle=":", linewidth=1.2, zorder=0)
         low, high = curves.window(panel)
-        axis.set(xscale="log", ylim=(low, high), title=DATA_NAMES[data], xlabel="kernel evaluations")
+        begin, end = (10.0**exponent for exponent in curves.costs_in_view(panel))
+        axis.set(xscale="log", xlim=(begin, end), ylim=(low, high), title=DATA_NAMES[data], xlabel="kernel evaluations")
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.25)
     axes[0][0].set_ylabel("test error [%]")
@@ -118,7 +119,8 @@ def _draw_method(axis: Any, records: Records, panel: tables.Comparison, method: 
     axis.plot(band.cost[~early], 100 * band.mean[~early], color=colour, linewidth=width, linestyle="--")
     cost = panel.cost_near(method)
     if cost is not None:
-        error = summary.value_at(band.curve, cost) or summary.value_at(panel.exact[method].curve, cost) or 0.0
+        error = summary.value_at(panel.exact[method].curve, cost)
+        assert error is not None  # the cost is one of the curve's own
         axis.plot([cost], [100 * error], marker="D", color=colour, markeredgecolor="white", markersize=7)
     return line
 
