@@ -33,7 +33,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/race.py
 
 clean:
-	rm -rf $(VENV) demo results
+	rm -rf $(VENV) demo results reproduction
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

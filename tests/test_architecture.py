@@ -26,6 +26,8 @@ LAYERS = [
     {"estimators"},
     {"datasets", "baselines"},
     {"__init__"},
+    {"reproduction"},
+    {"report"},
     {"cli"},
     {"__main__"},
 ]

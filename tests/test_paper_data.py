@@ -68,20 +68,3 @@ def test_exact_single_steps_reach_the_error_of_the_optimum(name, nu, gamma, step
     assert error <= most_error
     assert made <= steps
     assert peak_bytes < 3e9
-
-
-def test_a_data_set_that_is_missing_says_where_it_was_looked_for(monkeypatch, tmp_path):
-    monkeypatch.setenv("SLACKWATER_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match="SLACKWATER_DATA"):
-        load_dataset("adult")
-    with pytest.raises(ValueError, match="name must be one of adult"):
-        load_dataset("iris")
-
-
-def test_a_damaged_copy_is_refused(monkeypatch, tmp_path):
-    (tmp_path / "adult.npz").write_bytes(b"damaged")
-    monkeypatch.setenv("SLACKWATER_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match="SHA-256"):
-        load_dataset("adult")

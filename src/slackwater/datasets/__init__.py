@@ -1,4 +1,4 @@
-"""The paper's data sets, found on this machine."""
+"""The paper's data sets: found on this machine, or downloaded."""
 
 from slackwater.datasets.registry import Dataset, available, load_dataset
 

@@ -1,9 +1,16 @@
-"""The data sets of arXiv:1204.0566, Table 2: where a copy is looked for, how it is checked and read."""
+"""The data sets of arXiv:1204.0566, Table 2: where a copy is looked for, how it is checked and read.
+
+A copy is a file of arrays. One that is found must have a known SHA-256, or hold the very arrays (a download is
+compressed anew, so that its bytes may differ). Where none is found, ``download`` makes one in the user's cache.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Archive = dict[str, NDArray[Any]]
+from slackwater.datasets.convert import Archive, digest
+from slackwater.datasets.download import download
 
 
 class Dataset(NamedTuple):
@@ -24,9 +32,13 @@ class Dataset(NamedTuple):
     y_test: NDArray[np.int8]
 
 
+class _Checks(NamedTuple):
+    sha256: str  # of the file
+    content: str  # of the arrays in it, by ``digest``
+
+
 class _Entry(NamedTuple):
     file: str
-    sha256: str
     read: Callable[[Archive], Dataset]
 
 
@@ -72,25 +84,42 @@ def _signs(positive: NDArray[np.bool_]) -> NDArray[np.int8]:
 
 
 _REGISTRY = {
-    "adult": _Entry("adult.npz", "49f89b5ba11faa640b6efc8876cb2989241f00324ebc05b40d3b5c7da6e46922", _read_sparse),
-    "reuters": _Entry("reuters.npz", "fb5cb3f246a63e4321b01412b44cc920d52df9e564c7a3f163e2bbe91698e85b", _read_sparse),
-    "mnist": _Entry("mnist.npz", "c91d9b6a5aacf4f86afe11de6f7eb96b41f88d9dd50f900b0ff0429186558278", _read_mnist),
-    "mnist10": _Entry("mnist.npz", "c91d9b6a5aacf4f86afe11de6f7eb96b41f88d9dd50f900b0ff0429186558278", _read_digits),
-    "forest": _Entry("covtype.npz", "74a83f48abaf0630c2cba2637893e1516951d91db5b6173a2fd0878b82934a86", _read_forest),
+    "adult": _Entry("adult.npz", _read_sparse),
+    "reuters": _Entry("reuters.npz", _read_sparse),
+    "mnist": _Entry("mnist.npz", _read_mnist),
+    "mnist10": _Entry("mnist.npz", _read_digits),
+    "forest": _Entry("covtype.npz", _read_forest),
+}
+_CHECKS = {
+    "adult.npz": _Checks(
+        "49f89b5ba11faa640b6efc8876cb2989241f00324ebc05b40d3b5c7da6e46922",
+        "ae99380a7c247f36636556d9b3769ec8a8ec3404673e1fedcad2d5785c271887",
+    ),
+    "reuters.npz": _Checks(
+        "fb5cb3f246a63e4321b01412b44cc920d52df9e564c7a3f163e2bbe91698e85b",
+        "4b8fd371408548e6fe1c75abce40a1825d623657785b915bad4e72093a3c5ac1",
+    ),
+    "mnist.npz": _Checks(
+        "c91d9b6a5aacf4f86afe11de6f7eb96b41f88d9dd50f900b0ff0429186558278",
+        "7f74fd8f7a2d433414c1d4cb6473d6f6961c1aede212fd60109def3ac58100b1",
+    ),
+    "covtype.npz": _Checks(
+        "74a83f48abaf0630c2cba2637893e1516951d91db5b6173a2fd0878b82934a86",
+        "ca1d721bb08f598907e6d84e50f623bda88e9c25e52cb931c558504f7e61d263",
+    ),
 }
 
 
 def load_dataset(name: str) -> Dataset:
-    """Read one of the paper's data sets from a local copy, whose checksum is verified."""
+    """Read one of the paper's data sets, verified, from a local copy; if there is none, it is downloaded first.
+
+    A copy is looked for in the folder that SLACKWATER_DATA names, in the user's cache and in ``../shared/data``.
+    """
     if name not in _REGISTRY:
         raise ValueError(f"name must be one of {', '.join(_REGISTRY)}, got {name!r}.")
-    path = _find(_REGISTRY[name].file)
-    if path is None:
-        places = ", ".join(str(place) for place in _places())
-        raise FileNotFoundError(
-            f"{_REGISTRY[name].file} was not found in {places}. Set SLACKWATER_DATA to the folder that holds it."
-        )
-    return _read(_REGISTRY[name], path)
+    entry = _REGISTRY[name]
+    path = _find(entry.file) or download(entry.file, _CHECKS[entry.file].content, _cache())
+    return entry.read(_verified(path, _CHECKS[entry.file]))
 
 
 def available(name: str) -> bool:
@@ -98,21 +127,33 @@ def available(name: str) -> bool:
     return _find(_REGISTRY[name].file) is not None
 
 
-def _read(entry: _Entry, path: Path) -> Dataset:
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != entry.sha256:
+def _verified(path: Path, checks: _Checks) -> Archive:
+    content = path.read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    archive = _arrays(content)
+    if archive is None or (found != checks.sha256 and digest(archive) != checks.content):
         raise ValueError(
-            f"{path} must have the SHA-256 {entry.sha256[:12]}…, got {found[:12]}…. "
-            "It is damaged or another version; replace it."
+            f"{path} must have the SHA-256 {checks.sha256[:12]}…, got {found[:12]}…, or hold the same arrays. "
+            "It is damaged or another version; replace it, or remove it to have it downloaded."
         )
-    with np.load(path, allow_pickle=False) as archive:
-        return entry.read(dict(archive))
+    return archive
+
+
+def _arrays(content: bytes) -> Archive | None:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            return dict(archive)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "slackwater"
 
 
 def _places() -> list[Path]:
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "slackwater"
     named = [Path(os.environ["SLACKWATER_DATA"])] if "SLACKWATER_DATA" in os.environ else []
-    return [*named, cache, Path.cwd().parent / "shared" / "data"]
+    return [*named, _cache(), Path.cwd().parent / "shared" / "data"]
 
 
 def _find(file: str) -> Path | None:

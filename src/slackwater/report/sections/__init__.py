@@ -1,0 +1,1 @@
+"""The page's parts: what is asked, what the paper says, what came out."""

@@ -1,0 +1,53 @@
+"""Results on disk: one JSON file for each, written when it is complete."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from slackwater.reproduction.job import Job, Record
+
+
+class Store:
+    """A folder of results."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, job: Job) -> Record | None:
+        """The job's record, if it is here and was made with the same settings."""
+        path = self._path(job.key)
+        if not path.is_file():
+            return None
+        try:
+            stored = json.loads(path.read_text())
+        except ValueError:  # torn by a full disk or another program: made anew
+            return None
+        same = isinstance(stored, dict) and stored.get("settings") == _as_json(job.settings)
+        return stored["record"] if same else None
+
+    def put(self, job: Job, record: Record) -> None:
+        """Write the record so that it is there as a whole or not at all."""
+        path = self._path(job.key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial.write_text(json.dumps({"settings": job.settings, "record": record}, indent=1))
+        os.replace(partial, path)
+
+    def records(self, part: str) -> dict[str, Record]:
+        """All records of a part by key, in order of their keys."""
+        found = {}
+        for path in sorted((self.folder / part).rglob("*.json")):
+            key = path.relative_to(self.folder).with_suffix("").as_posix()
+            found[key] = json.loads(path.read_text())["record"]
+        return found
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+
+def _as_json(settings: Record) -> Record:
+    """As it would be read back: tuples as lists."""
+    back: Record = json.loads(json.dumps(settings))
+    return back

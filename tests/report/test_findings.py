@@ -1,0 +1,61 @@
+"""Verdicts follow from the records, whichever way those fall out."""
+
+from __future__ import annotations
+
+import pytest
+
+from report import synthetic
+from slackwater.report import findings
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict"),
+    [(1, 2, "yes"), (2, 1, "no"), (1, 1, "no"), (1, None, "yes"), (None, 1, "no"), (None, None, "open")],
+)
+def test_who_got_there_with_less(ours, theirs, verdict):
+    assert findings.less(ours, theirs) == verdict
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict"),
+    [([], "not-run"), (["yes", "yes"], "yes"), (["no"], "no"), (["yes", "no"], "partly"), (["open"], "open")],
+)
+def test_verdicts_of_several_data_sets_are_summed_up(verdicts, verdict):
+    assert findings.overall(verdicts) == verdict
+
+
+def test_the_claim_about_sbp_stands_and_falls_with_the_records():
+    records = {"fig2": list(synthetic.fig2().values()), "table2": list(synthetic.table2().values())}
+    assert findings.fewer_evaluations(records).verdict == "yes"
+    exchanged = [
+        {**r, "method": {"sbp": "pegasos", "pegasos": "sbp"}.get(r["method"], r["method"])} for r in records["fig2"]
+    ]
+    found = findings.fewer_evaluations({**records, "fig2": exchanged})
+    assert found.verdict == "no"
+    assert len(found.evidence) == 3
+
+
+def test_every_finding_is_not_run_where_there_are_no_records():
+    assert {f.verdict for f in findings.all_findings({})} == {"not-run"}
+
+
+def test_a_printed_nu_is_not_held_against_that_of_a_part_of_the_data():
+    rows = list(synthetic.table2().values())
+    assert findings.parameters({"table2": rows}).verdict == "partly"
+    parts = [{**r, "n": 2000} for r in rows]
+    assert findings.parameters({"table2": parts}).verdict == "open"
+
+
+def test_libsvm_that_did_not_finish_leaves_its_claim_open():
+    runtime = [r for r in synthetic.runtime().values() if r["data"] == "forest"]
+    found = findings.quarter_time({"runtime": runtime})
+    assert found.verdict == "open"
+    assert "did not finish" in found.evidence[0]
+
+
+def test_slopes_above_the_bounds_are_said_to_be():
+    records = {"scaling": list(synthetic.scaling().values())}
+    assert findings.slopes(records).verdict == "yes"
+    steep = [{**r, "evaluations": [c and c / e**3 for c, e in zip(r["evaluations"], r["epsilon"], strict=True)]}
+             for r in records["scaling"]]  # fmt: skip
+    assert findings.slopes({"scaling": steep}).verdict == "partly"

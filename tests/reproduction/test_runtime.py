@@ -1,0 +1,168 @@
+"""Races against LIBSVM: who is timed, what is left out of the clock, and how a run that takes too long ends."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import shutil
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn import svm
+from sklearn.utils import check_random_state
+
+from problems import noisy_blobs
+from slackwater import SVC, SBPClassifier
+from slackwater.datasets import available
+from slackwater.datasets.registry import Dataset
+from slackwater.errors import ConvergenceWarning
+from slackwater.reproduction import runtime
+from slackwater.reproduction.data import Selection
+from slackwater.reproduction.exact import error_curve, exact_sbp
+from slackwater.reproduction.libsvm import sklearn_svc, svm_train
+from slackwater.stopping import MaxSteps
+
+needs_adult = pytest.mark.skipif(not available("adult"), reason="no copy of adult on this machine")
+needs_libsvm = pytest.mark.skipif(shutil.which("svm-train") is None, reason="libsvm-tools are not installed")
+SMALL = Selection("adult", 400, 300)
+
+
+def still(share):
+    """Nobody watches."""
+
+
+def blobs() -> Dataset:
+    X, y = noisy_blobs(300, seed=0)
+    X = X.astype(np.float32)
+    return Dataset(X[:200], y[:200], X[200:], y[200:])
+
+
+@needs_libsvm
+def test_svm_train_finds_what_scikit_learn_finds():
+    data = blobs()
+    found = svm_train(data, 10.0, 0.5, 100, 60.0)
+    twin = svm.SVC(C=10.0, gamma=0.5).fit(data.X_train, data.y_train)
+    assert found.test_error == pytest.approx(np.mean(twin.predict(data.X_test) != data.y_test), abs=0.011)
+    assert found.support == pytest.approx(len(twin.support_), abs=2)
+    assert found.seconds > 0.0
+
+
+@needs_libsvm
+def test_svm_train_is_ended_when_its_time_is_up():
+    found = svm_train(blobs(), 10.0, 0.5, 100, 1e-4)
+    assert found[:3] == (None, None, None)
+    assert "time was up" in found.remark
+
+
+@needs_libsvm
+def test_what_svm_train_complains_of_is_told():
+    with pytest.raises(RuntimeError, match=r"svm-train failed: .*C <= 0"):
+        svm_train(blobs(), -1.0, 0.5, 100, 60.0)
+
+
+def test_a_missing_svm_train_is_a_remark_not_an_error(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    found = svm_train(blobs(), 10.0, 0.5, 100, 60.0)
+    assert found.seconds is None
+    assert "apt-get install libsvm-tools" in found.remark
+
+
+@pytest.mark.data
+@needs_adult
+def test_a_program_that_is_missing_has_not_used_up_its_budget(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    record = runtime.run_svm_train(replace(runtime.races("quick")[0], rows=SMALL), still)
+    assert record["seconds"] is record["budget"] is record["test_error"] is None
+    assert "apt-get install libsvm-tools" in record["remark"]
+
+
+@pytest.mark.data
+@needs_adult
+@pytest.mark.parametrize("budget", [60.0, 0.0])
+def test_scikit_learn_runs_in_a_process_that_does_not_outlive_its_budget(budget):
+    found = sklearn_svc(SMALL, 100.0, 0.005, 100, budget)
+    assert not multiprocessing.active_children()
+    if budget:
+        data = SMALL.load()
+        twin = svm.SVC(C=100.0, gamma=0.005).fit(data.X_train, data.y_train)
+        assert found.test_error == np.mean(twin.predict(data.X_test) != data.y_test)
+        assert found.support == len(twin.support_)
+        assert found.seconds > 0.0
+    else:
+        assert found[:3] == (None, None, None)
+        assert "time was up" in found.remark
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_exact_run_is_the_estimator_step_for_step(bias):
+    data = blobs()
+    seed = int(check_random_state(5).randint(np.iinfo(np.int32).max))
+    with exact_sbp(data.X_train, data.y_train, 0.5, 0.02, bias=bias, cache_mb=10, seed=seed) as run:
+        run.drive([MaxSteps(60)])
+        error, support = run.test_error(data.X_test, data.y_test), run.support()
+        responses, labels = run.responses()
+    twin = SBPClassifier(0.02, gamma=0.5, fit_intercept=bias, max_iter=60, tol=0.0, random_state=5)
+    with pytest.warns(ConvergenceWarning):
+        twin.fit(data.X_train, data.y_train)
+    assert error == np.mean(twin.predict(data.X_test) != data.y_test)
+    assert support == len(twin.support_)
+    assert len(responses) == 200
+    assert labels.sum() == data.y_train.sum()
+
+
+def test_copies_of_an_example_have_a_response_each():
+    data = blobs()
+    X, y = np.vstack([data.X_train, data.X_train[:3]]), np.append(data.y_train, data.y_train[:3])
+    with exact_sbp(X, y, 0.5, 0.02, bias=False, cache_mb=10, seed=0) as run:
+        run.drive([MaxSteps(5)])
+        responses, labels = run.responses()
+    assert len(responses) == 203
+    assert labels.sum() == y.sum()
+
+
+def test_judging_the_model_takes_no_training_time(monkeypatch):
+    data = blobs()
+    with exact_sbp(data.X_train, data.y_train, 0.5, 0.02, bias=True, cache_mb=10, seed=0) as run:
+        run.drive([MaxSteps(20)])  # compiles
+        already, looks = run.clock.seconds(), []
+
+        def slowly(X, y):
+            looks.append(time.sleep(0.1))
+            return 0.25
+
+        monkeypatch.setattr(run, "test_error", slowly)
+        limit = already + 0.3
+        curve = error_curve(run, data.X_test, data.y_test, limit, still)
+    assert len(looks) == len(curve.seconds) >= 2
+    assert curve.seconds == sorted(curve.seconds)
+    assert limit <= curve.seconds[-1] < limit + 0.1
+    assert set(curve.test_error) == {0.25}
+
+
+@pytest.mark.parametrize("mode", ["quick", "full"])
+def test_jobs_run_alone_and_have_the_agreed_keys(mode):
+    made = runtime.jobs(mode)
+    expected = {
+        f"runtime/{d}/{m}" for d in ("adult", "mnist", "forest") for m in ("svm-train", "sklearn", "sbp", "svc")
+    }
+    assert {job.key for job in made} == expected | ({"runtime/forest-all/svc"} if mode == "full" else set())
+    assert all(job.alone for job in made)
+    json.dumps([job.settings for job in made])
+
+
+@pytest.mark.data
+@needs_adult
+@pytest.mark.parametrize("run", [runtime.run_sbp, lambda race, advance: runtime.run_svc(race, True, advance)])
+def test_our_methods_leave_a_curve_and_its_end(run):
+    race = replace(runtime.races("quick")[0], rows=SMALL, sbp_seconds=0.5)
+    record = json.loads(json.dumps(run(race, still)))
+    assert (record["n"], record["n_test"], record["C"], record["gamma"]) == (400, 300, 100.0, 0.005)
+    assert len(record["curve"]["seconds"]) == len(record["curve"]["test_error"]) >= 1
+    assert record["curve"]["seconds"][-1] == record["seconds"]
+    assert record["curve"]["test_error"][-1] == record["test_error"] < 0.3
+    assert 0 < record["support"] <= 400
+    data = SMALL.load()
+    optimum = SVC(C=100.0, gamma=0.005, tol=1e-5).fit(data.X_train, data.y_train)
+    assert record["nu"] == pytest.approx(optimum.slack_nu_, rel=0.05)
