@@ -35,6 +35,20 @@ def test_the_claim_about_sbp_stands_and_falls_with_the_records():
     assert len(found.evidence) == 3
 
 
+def test_smo_must_be_both_late_and_steep():
+    def run(method, evaluations, errors):
+        return {"data": "adult", "method": method, "n": 9, "evaluations": evaluations, "test_error": errors}
+
+    def verdict(smo):
+        sbp = run("sbp", [10, 20, 80], [0.4, 0.2, 0.1])  # half-way (0.25) at 20, near at 80
+        optimum = {"data": "adult", "bias": False, "n": 9, "test_error": 0.1}
+        return findings.smo_profile({"fig2": [sbp, run("smo", *smo)], "table2": [optimum]}).verdict
+
+    assert verdict(([10, 90, 100], [0.4, 0.2, 0.1])) == "yes"
+    assert verdict(([10, 40, 50], [0.4, 0.2, 0.1])) == "no"  # steep, but there before SBP
+    assert verdict(([10, 20, 900], [0.4, 0.2, 0.1])) == "no"  # late, but no steeper
+
+
 def test_every_finding_is_not_run_where_there_are_no_records():
     assert {f.verdict for f in findings.all_findings({})} == {"not-run"}
 

@@ -82,7 +82,10 @@ def smo_profile(records: Records) -> Finding:
             verdicts.append("open")
             evidence.append(f"{said} not both methods come near the final error.")
             continue
-        verdicts.append("yes" if smo["near_over_half_way"] < sbp["near_over_half_way"] else "no")
+        # Both halves of the claim: not near yet when SBP is, and a steeper descent once it comes.
+        late = smo["error_when_sbp_is_near"] > smo["final_error"] + smo["near"]
+        steep = smo["near_over_half_way"] < sbp["near_over_half_way"]
+        verdicts.append("yes" if late and steep else "no")
         evidence.append(
             f"{said} from half-way down to near the final error, SMO’s work grows {times(smo['near_over_half_way'])}, "
             f"SBP’s {times(sbp['near_over_half_way'])}. When SBP is near, SMO stands at "
