@@ -142,13 +142,13 @@ def test_judging_the_model_takes_no_training_time(monkeypatch):
 
 
 @pytest.mark.parametrize("mode", ["quick", "full"])
-def test_jobs_run_alone_and_have_the_agreed_keys(mode):
+def test_jobs_of_all_threads_run_alone_and_have_the_agreed_keys(mode):
     made = runtime.jobs(mode)
     expected = {
         f"runtime/{d}/{m}" for d in ("adult", "mnist", "forest") for m in ("svm-train", "sklearn", "sbp", "svc")
     }
     assert {job.key for job in made} == expected | ({"runtime/forest-all/svc"} if mode == "full" else set())
-    assert all(job.alone for job in made)
+    assert all(job.alone == (job.key.split("/")[2] in ("sbp", "svc")) for job in made)  # LIBSVM has one thread
     json.dumps([job.settings for job in made])
 
 

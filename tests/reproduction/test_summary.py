@@ -16,6 +16,7 @@ def run(data="adult", method="sbp", evaluations=(), errors=(), n=100, **more):
         "data": data,
         "method": method,
         "n": n,
+        "steps": list(range(1, 1 + len(evaluations))),
         "evaluations": list(evaluations),
         "test_error": list(errors),
         **more,
@@ -153,6 +154,25 @@ def test_costs_are_compared_with_those_of_sbp():
     assert rows["sdca"]["evaluations_to_near"] is None
     assert rows["sdca"]["times_sbp"] is None
     assert rows["sdca"]["evaluations_to_near_last_error"] == 50
+
+
+def test_every_iteration_may_be_charged_n_evaluations():
+    lazy = run(method="pegasos", evaluations=[10, 20], errors=[0.25, 0.1])
+    lazy |= {"steps": [1, 5], "n": 10}
+    perceptron = run(method="perceptron", evaluations=[10, 50], errors=[0.25, 0.1])
+    rows = {r["method"]: r for r in tables.fig2_rows({"fig2": [lazy, perceptron], "table2": [optimum(error=0.1)]})}
+    assert rows["pegasos"]["evaluations_to_near_by_iterations"] == 50
+    assert rows["perceptron"]["evaluations_to_near_by_iterations"] is None
+
+
+def test_scikit_learns_copy_of_libsvm_stands_in_where_the_program_did_not_finish():
+    missing = {"method": "svm-train", "seconds": None, "budget": None}
+    stopped = {"method": "svm-train", "seconds": None, "budget": 60.0}
+    copy = {"method": "sklearn", "seconds": 5.0, "budget": 60.0}
+    assert tables.libsvm_among({"svm-train": missing, "sklearn": copy}) is copy
+    assert tables.libsvm_among({"svm-train": stopped, "sklearn": copy}) is copy
+    assert tables.libsvm_among({"svm-train": stopped, "sklearn": {**copy, "seconds": None}}) is stopped
+    assert tables.libsvm_among({}) is None
 
 
 def test_to_settle_is_to_stay_close_to_the_last_error_to_either_side():

@@ -31,7 +31,7 @@ def runtime(records: Records) -> Any:
             for trace in _program(found[method], method not in shown):
                 figure.add_trace(trace, row=1, col=column)
                 shown.add(method)
-        libsvm = found.get("svm-train") or found.get("sklearn")
+        libsvm = tables.libsvm_among(found)
         if libsvm is not None:
             _libsvm(figure, column, libsvm)
         logarithmic(figure, "seconds", col=column)

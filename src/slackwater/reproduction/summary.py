@@ -74,6 +74,14 @@ def evaluation_curve(record: Record) -> Curve:
     return Curve(curve.cost[shown], curve.error[shown])
 
 
+def iteration_curve(record: Record) -> Curve:
+    """A run of Fig. 2 with n evaluations for every iteration, as the analyses of Table 1 count them.
+
+    Also for those in which Pegasos or SDCA find nothing to do, and which the meter does not charge.
+    """
+    return as_curve([record["n"] * step for step in record["steps"]], record["test_error"])
+
+
 def value_at(curve: Curve, cost: float) -> float | None:
     """The error of the model held at this cost; None before the first."""
     k = int(np.searchsorted(curve.cost, cost, side="right"))

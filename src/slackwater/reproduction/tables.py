@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,11 +56,18 @@ class Comparison(NamedTuple):
     n: int
     final: FinalError | None
     exact: dict[str, Band]  # every change of every run
+    by_iterations: dict[str, Band]  # the same with n evaluations for every iteration
 
     def cost_near(self, method: str) -> float | None:
-        if self.final is None or method not in self.exact:
+        return self._near(self.exact.get(method))
+
+    def cost_near_by_iterations(self, method: str) -> float | None:
+        return self._near(self.by_iterations.get(method))
+
+    def _near(self, band: Band | None) -> float | None:
+        if self.final is None or band is None:
             return None
-        return summary.cost_within(self.exact[method].curve, self.final.error, summary.near(self.data))
+        return summary.cost_within(band.curve, self.final.error, summary.near(self.data))
 
     def cost_half_way(self, method: str) -> float | None:
         """From where the error stays below the middle between beginning and end, the same for all methods.
@@ -75,13 +82,17 @@ class Comparison(NamedTuple):
 
 def compare(records: Records, data: str) -> Comparison:
     fig2 = records.get("fig2", [])
-    bands = {}
-    for method in METHODS:
-        band = summary.mean_band([summary.evaluation_curve(r) for r in of_data(fig2, data, method)])
-        if band is not None:
-            bands[method] = band
     n = max(r["n"] for r in of_data(fig2, data))
-    return Comparison(data, n, summary.final_error(data, fig2, records.get("table2", [])), bands)
+    final = summary.final_error(data, fig2, records.get("table2", []))
+    iterating = [r for r in fig2 if r["method"] != "perceptron"]  # which asks for its support vectors alone
+    return Comparison(
+        data, n, final, _bands(fig2, data, summary.evaluation_curve), _bands(iterating, data, summary.iteration_curve)
+    )
+
+
+def _bands(fig2: Sequence[Record], data: str, curve: Callable[[Record], Curve]) -> dict[str, Band]:
+    bands = {method: summary.mean_band([curve(r) for r in of_data(fig2, data, method)]) for method in METHODS}
+    return {method: band for method, band in bands.items() if band is not None}
 
 
 def fig2_rows(records: Records) -> list[Row]:
@@ -104,6 +115,7 @@ def fig2_rows(records: Records) -> list[Row]:
                     "near": summary.near(data),
                     "evaluations_to_near": cost,
                     "times_sbp": cost / sbp_near if cost and sbp_near else None,
+                    "evaluations_to_near_by_iterations": panel.cost_near_by_iterations(method),
                     "error_when_sbp_is_near": summary.value_at(band.curve, sbp_near) if sbp_near else None,
                     "near_over_half_way": cost / half if cost and (half := panel.cost_half_way(method)) else None,
                     "last_error": float(band.mean[-1]),
@@ -232,7 +244,7 @@ def runtime_rows(records: Records) -> list[Row]:
     rows = []
     for data in data_sets(records.get("runtime", [])):
         found = {r["method"]: r for r in of_data(records["runtime"], data)}
-        libsvm = found.get("svm-train") or found.get("sklearn")
+        libsvm = libsvm_among(found)
         for method in (m for m in RUNTIME_METHODS if m in found):
             record = found[method]
             row = {k: record.get(k) for k in ("data", "method", "n", "n_test", "threads", "seconds", "budget")}
@@ -242,6 +254,14 @@ def runtime_rows(records: Records) -> list[Row]:
                 row |= beside_libsvm(curve, libsvm, summary.near(data))
             rows.append(row)
     return rows
+
+
+def libsvm_among(found: dict[str, Row]) -> Row | None:
+    """LIBSVM's own program, or scikit-learn's copy of it where that alone finished, or alone ran."""
+    both = [found[method] for method in ("svm-train", "sklearn") if method in found]
+    finished = [r for r in both if r["seconds"] is not None]
+    begun = [r for r in both if r.get("budget") is not None]
+    return next(iter([*finished, *begun, *both]), None)
 
 
 def runtime_curve(record: Record) -> Curve | None:
