@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import multiprocessing
 import shutil
 import time
@@ -49,9 +50,12 @@ def test_svm_train_finds_what_scikit_learn_finds():
     assert found.seconds > 0.0
 
 
-@needs_libsvm
-def test_svm_train_is_ended_when_its_time_is_up():
-    found = svm_train(blobs(), 10.0, 0.5, 100, 1e-4)
+def test_svm_train_is_ended_when_its_time_is_up(tmp_path, monkeypatch):
+    for program in ("svm-train", "svm-predict"):
+        (tmp_path / program).write_text("#!/bin/sh\nexec sleep 60\n")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    found = svm_train(blobs(), 10.0, 0.5, 100, 0.2)
     assert found[:3] == (None, None, None)
     assert "time was up" in found.remark
 
