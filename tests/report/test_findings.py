@@ -37,7 +37,8 @@ def test_the_claim_about_sbp_stands_and_falls_with_the_records():
 
 def test_smo_must_be_both_late_and_steep():
     def run(method, evaluations, errors):
-        return {"data": "adult", "method": method, "n": 9, "evaluations": evaluations, "test_error": errors}
+        counts = {"n": 9, "steps": [1, 2, 3], "evaluations": evaluations}
+        return {"data": "adult", "method": method, **counts, "test_error": errors}
 
     def verdict(smo):
         sbp = run("sbp", [10, 20, 80], [0.4, 0.2, 0.1])  # half-way (0.25) at 20, near at 80

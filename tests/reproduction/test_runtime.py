@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import multiprocessing
+import os
 import shutil
 import time
 from dataclasses import replace
