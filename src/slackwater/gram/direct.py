@@ -40,7 +40,7 @@ class DirectRows:
         self.kernel = kernel
         self.points = points
         self.ledger = ledger
-        self._workers = workers
+        self.workers = workers
         self._buffer: Floats = np.empty(0, points.dtype)
         self._selected: tuple[IndexArray, Points] | None = None
         self._diagonal: NDArray[np.float64] | None = None
@@ -95,7 +95,7 @@ class DirectRows:
         right = self.points if columns is None else self._select(columns)
         self.ledger.charge(self.ledger.account, out.size)
         try:
-            block(self.kernel, left, right, out=out, workers=self._workers)
+            block(self.kernel, left, right, out=out, workers=self.workers)
         except NotFiniteError as error:  # say it by the numbers of the training points
             column = error.column if columns is None else int(columns[error.column])
             raise NotFiniteError(error.kernel, int(indices[error.row]), column, error.value) from None

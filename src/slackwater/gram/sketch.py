@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.gram.features import Features
+from slackwater.gram.fractions import FractionRows
 from slackwater.kernels.norms import SquaredNorms
 from slackwater.kernels.points import DensePoints
 from slackwater.kernels.radial import Gaussian
@@ -45,7 +46,9 @@ class PrincipalAxes:
     def fine(self) -> Features | None:
         """Enough coordinates to train with; None with more than six tenths of the features."""
         gamma = self.features.kernel.parameters()["gamma"]
-        return self._in_coordinates(_FINE / (2.0 * gamma), 0.6)
+        fewer = self._in_coordinates(_FINE / (2.0 * gamma), 0.6)
+        # Rounding leaves the matrix definite: what a point's own value, 1, has over its coordinates' is far larger.
+        return None if fewer is None else replace(fewer, keep=FractionRows)
 
     def _in_coordinates(self, most_lost: float, largest_share: float) -> Features | None:
         count = max(1, int(np.argmax(self.lost <= most_lost)))

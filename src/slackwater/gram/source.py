@@ -33,10 +33,11 @@ class RowBlock(Protocol):
 
 @dataclass(frozen=True)
 class DenseRows:
-    """Rows where they lie: row k is ``base[places[k]]``. Nothing is copied to bring them together."""
+    """Rows where they lie: row k is ``unit · base[places[k]]``. Nothing is copied to bring them together."""
 
-    base: Floats
+    base: NDArray[Any]  # floats, or whole numbers that are multiples of the unit
     places: IndexArray
+    unit: float = 1.0
 
     def __len__(self) -> int:
         return len(self.places)
@@ -46,18 +47,18 @@ class DenseRows:
         from slackwater.gram import _loops
 
         out = np.empty((len(self), len(columns)))
-        _loops.gather(self.base, self.places, columns, out)
+        _loops.gather(self.base, self.places, columns, self.unit, out)
         return out
 
     def part(self, positions: IndexArray) -> DenseRows:
         """Some of the rows, by their positions in the block."""
-        return DenseRows(self.base, self.places[positions])
+        return DenseRows(self.base, self.places[positions], self.unit)
 
     def add_to(self, responses: NDArray[np.float64], labels: NDArray[np.int8], amounts: NDArray[np.float64]) -> None:
         """responses += labels ∘ Σ_k amounts_k row_k."""
         from slackwater.gram import _loops
 
-        _loops.add_combination(responses, labels, self.base, self.places, amounts)
+        _loops.add_combination(responses, labels, self.base, self.places, self.unit * amounts)
 
 
 class RowSource(Protocol):
