@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -63,6 +65,12 @@ def test_every_value_in_fewer_coordinates_is_charged():
     before = features.ledger.train
     sketch.values(np.arange(50), np.arange(7), np.ones((1, 7)))
     assert features.ledger.train - before == 350
+
+
+def test_coordinates_take_no_more_memory_than_rows_may():
+    axes = axes_of(replace(features_of(flat_cloud()), cache_bytes=2**10))
+    assert axes.coarse() is None
+    assert axes.fine() is None
 
 
 def test_all_coordinates_are_used_where_all_of_them_tell():

@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 
 from slackwater import SVC
 from slackwater.errors import ConvergenceWarning
-from slackwater.training import quick, spanning
+from slackwater.training import growth, quick, spanning
 
 N = 12_000
 
@@ -147,3 +147,20 @@ def test_rare_classes_are_in_every_sample():
     model = SVC(random_state=0, **settings).fit(X[rare], y[rare])
     assert set(np.unique(model.predict(X))) <= {0, 1}
     assert np.isfinite(model.dual_coef_).all()
+
+
+@pytest.mark.parametrize(("allowed", "fewer"), [(growth._SAME_MARGINS, True), (-1.0, False)])
+def test_fewer_coordinates_are_trained_in_where_they_give_the_same_margins(monkeypatch, allowed, fewer):
+    seen = []
+    original = growth.Growth.look_along_principal_axes
+
+    def watched(self, rng):
+        original(self, rng)
+        seen.append(self.whole.features.points.n_features)
+
+    monkeypatch.setattr(growth.Growth, "look_along_principal_axes", watched)
+    monkeypatch.setattr(growth, "_SAME_MARGINS", allowed)
+    X, y, settings = separated()
+    model = SVC(random_state=0, **settings).fit(X[:9000], y[:9000])
+    assert (seen[0] < X.shape[1]) == fewer
+    assert model.score(X[9000:], y[9000:]) > 0.97

@@ -40,7 +40,10 @@ class PrincipalAxes:
     lost: NDArray[np.float64]
 
     def coarse(self) -> Features | None:
-        """Enough coordinates to judge by; None with more than a sixth of the features, which would save little."""
+        """Enough coordinates to judge by; None with more than a sixth of the features, which would save little.
+
+        None also, as with ``fine``, where they would take more memory than rows may.
+        """
         return self._in_coordinates(_COARSE * self.lost[0], 1 / 6)
 
     def fine(self) -> Features | None:
@@ -52,7 +55,8 @@ class PrincipalAxes:
 
     def _in_coordinates(self, most_lost: float, largest_share: float) -> Features | None:
         count = max(1, int(np.argmax(self.lost <= most_lost)))
-        if count > largest_share * len(self.centre):
+        memory = count * len(self.points) * self.points.dtype.itemsize
+        if count > largest_share * len(self.centre) or memory > self.features.cache_bytes:
             return None
         return replace(self.features, points=self._projected(np.ascontiguousarray(self.axes[:, :count])))
 
