@@ -12,7 +12,7 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/pytest -n auto -m "not slow"
 
-test-all: $(VENV)/dev.stamp
+test-all: $(VENV)/dev.stamp $(VENV)/system.stamp
 	$(BIN)/pytest -n auto
 
 lint: $(VENV)/dev.stamp
@@ -41,6 +41,17 @@ $(VENV)/bin/python:
 
 $(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet -e ".[demo]"
+	touch $@
+
+# What pip cannot install: a browser that opens the reproduction's page, and LIBSVM's own programs to compare with.
+$(VENV)/system.stamp: | $(VENV)/bin/python
+	@if ! command -v chromium >/dev/null || ! command -v svm-train >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && apt-get install -y -qq chromium libsvm-tools >/dev/null; \
+	  fi || true; \
+	  command -v chromium >/dev/null && command -v svm-train >/dev/null || \
+	    echo "chromium and libsvm-tools are not installed: tests that need them are skipped"; \
+	fi
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp
