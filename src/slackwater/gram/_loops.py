@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +11,7 @@ CHUNK = 2048  # doubles: a chunk of the responses stays in the first-level cache
 
 
 @compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
-def add_row(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[Any], amount: float) -> None:
+def add_row(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.floating], amount: float) -> None:
     """c <- c + amount·y ∘ row."""
     for i in range(responses.size):
         responses[i] += amount * np.float64(labels[i]) * np.float64(row[i])
@@ -23,7 +21,7 @@ def add_row(responses: NDArray[np.float64], labels: NDArray[np.int8], row: NDArr
 def add_combination(
     responses: NDArray[np.float64],
     labels: NDArray[np.int8],
-    base: NDArray[Any],
+    base: NDArray[np.floating],
     places: NDArray[np.intp],
     amounts: NDArray[np.float64],
 ) -> None:
@@ -36,17 +34,9 @@ def add_combination(
 
 @compiled
 def gather(
-    base: NDArray[Any], places: NDArray[np.intp], columns: NDArray[np.intp], unit: float, out: NDArray[np.float64]
+    base: NDArray[np.floating], places: NDArray[np.intp], columns: NDArray[np.intp], out: NDArray[np.float64]
 ) -> None:
-    """out[k, j] <- unit · base[places[k], columns[j]]."""
+    """out[k, j] <- base[places[k], columns[j]]."""
     for k in range(places.size):
         for j in range(columns.size):
-            out[k, j] = unit * np.float64(base[places[k], columns[j]])
-
-
-@compiled
-def to_fractions(values: NDArray[np.floating], out: NDArray[np.uint16]) -> None:
-    """out <- values, which are from 0 to 1, as the nearest multiples of 1/65535."""
-    for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            out[i, j] = np.uint16(np.int32(min(values[i, j], np.float32(1.0)) * np.float32(65535.0) + np.float32(0.5)))
+            out[k, j] = base[places[k], columns[j]]

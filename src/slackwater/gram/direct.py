@@ -40,7 +40,7 @@ class DirectRows:
         self.kernel = kernel
         self.points = points
         self.ledger = ledger
-        self.workers = workers
+        self._workers = workers
         self._buffer: Floats = np.empty(0, points.dtype)
         self._selected: tuple[IndexArray, Points] | None = None
         self._diagonal: NDArray[np.float64] | None = None
@@ -95,12 +95,10 @@ class DirectRows:
         right = self.points if columns is None else self._select(columns)
         self.ledger.charge(self.ledger.account, out.size)
         try:
-            block(self.kernel, left, right, out=out, workers=self.workers)
+            block(self.kernel, left, right, out=out, workers=self._workers)
         except NotFiniteError as error:  # say it by the numbers of the training points
             column = error.column if columns is None else int(columns[error.column])
             raise NotFiniteError(error.kernel, int(indices[error.row]), column, error.value) from None
-        if self.kernel.unit_diagonal:
-            _set_own_values(out, indices, columns)
 
     def _select(self, columns: IndexArray) -> Points:
         """Points of some columns; the last choice is kept, for solvers ask for it many times."""
@@ -113,12 +111,3 @@ class DirectRows:
         if self._buffer.size < rows * columns:
             self._buffer = np.empty(rows * columns, self.dtype)
         return self._buffer[: rows * columns].reshape(rows, columns)
-
-
-def _set_own_values(out: Floats, indices: IndexArray, columns: IndexArray | None) -> None:
-    """One for each point with itself: exactly, and also where points are seen in some of their coordinates only."""
-    if columns is None:
-        out[np.arange(len(indices)), indices] = 1.0
-    else:
-        for row, index in zip(out, indices, strict=True):
-            row[columns == index] = 1.0

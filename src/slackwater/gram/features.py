@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from slackwater.gram.cached import CachedRows
 from slackwater.gram.direct import DirectRows
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import IndexArray, RowSource
+from slackwater.gram.source import IndexArray
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block, combinations
 from slackwater.kernels.points import DensePoints, Floats, Points
@@ -29,20 +28,15 @@ class Features:
     workers: Workers
     cache_bytes: int  # for rows that are kept
     matrix_bytes: int  # for a whole matrix that is nearly sparse
-    keep: Callable[[DirectRows, int], RowSource] = CachedRows  # how rows are kept
 
     @property
     def n(self) -> int:
         """Number of points."""
         return len(self.points)
 
-    def direct(self) -> DirectRows:
-        """Rows of the kernel matrix, computed whenever they are asked for."""
-        return DirectRows(self.kernel, self.points, self.ledger, self.workers)
-
-    def rows(self) -> RowSource:
+    def rows(self) -> CachedRows:
         """Rows of the kernel matrix, computed when asked for and kept while there is room."""
-        return self.keep(self.direct(), self.cache_bytes)
+        return CachedRows(DirectRows(self.kernel, self.points, self.ledger, self.workers), self.cache_bytes)
 
     def part(self, indices: IndexArray) -> Features:
         """Some of the points."""

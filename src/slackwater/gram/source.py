@@ -33,11 +33,10 @@ class RowBlock(Protocol):
 
 @dataclass(frozen=True)
 class DenseRows:
-    """Rows where they lie: row k is ``unit · base[places[k]]``. Nothing is copied to bring them together."""
+    """Rows where they lie: row k is ``base[places[k]]``. Nothing is copied to bring them together."""
 
-    base: NDArray[Any]  # floats, or whole numbers that are multiples of the unit
+    base: Floats
     places: IndexArray
-    unit: float = 1.0
 
     def __len__(self) -> int:
         return len(self.places)
@@ -47,18 +46,18 @@ class DenseRows:
         from slackwater.gram import _loops
 
         out = np.empty((len(self), len(columns)))
-        _loops.gather(self.base, self.places, columns, self.unit, out)
+        _loops.gather(self.base, self.places, columns, out)
         return out
 
     def part(self, positions: IndexArray) -> DenseRows:
         """Some of the rows, by their positions in the block."""
-        return DenseRows(self.base, self.places[positions], self.unit)
+        return DenseRows(self.base, self.places[positions])
 
     def add_to(self, responses: NDArray[np.float64], labels: NDArray[np.int8], amounts: NDArray[np.float64]) -> None:
         """responses += labels ∘ Σ_k amounts_k row_k."""
         from slackwater.gram import _loops
 
-        _loops.add_combination(responses, labels, self.base, self.places, self.unit * amounts)
+        _loops.add_combination(responses, labels, self.base, self.places, amounts)
 
 
 class RowSource(Protocol):

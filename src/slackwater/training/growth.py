@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
-from slackwater.gram.sketch import principal_axes
 from slackwater.gram.source import IndexArray
 from slackwater.objectives import hinge_total
 from slackwater.solvers.base import Assessment
@@ -29,8 +29,7 @@ from slackwater.training.run import Ending, Plan
 from slackwater.training.training_set import TrainingSet
 
 BEYOND = 1.1  # the margin from which on an example is set aside
-_SAME_MARGINS = 0.05  # root mean square by which margins may differ in fewer coordinates
-_PROBES = 1024  # examples set aside that are looked at again in the end
+_NEAREST, _OTHERS = 2048, 1024  # of the examples set aside, those that are looked at again in the end
 
 
 @dataclass
@@ -58,6 +57,14 @@ class Course:
         return all(task.reason is StopReason.TOLERANCE for task in tasks)
 
 
+class Look(NamedTuple):
+    """Examples set aside that models are judged by in the end."""
+
+    examples: IndexArray
+    stands_for: NDArray[np.float64]  # so many examples, each of them
+    responses: NDArray[np.float64]  # (problems, examples)
+
+
 class Growth:
     """Dual points of all problems of a training set, of which only some examples are active so far.
 
@@ -74,11 +81,12 @@ class Growth:
         self.alpha = np.zeros(self.labels.shape)
         self.responses = np.zeros(self.labels.shape)
         self.active: IndexArray = np.empty(0, dtype=np.intp)
+        self.judged = np.full(whole.n, np.inf)  # the least margin of each example when it was last looked at
         self.steps = [0] * len(self.problems)
         self.tasks: list[Task] = []
 
     def solve(self, examples: IndexArray, tol: float) -> bool:
-        """Make these examples the active ones and solve; False if a budget ended it before the tolerance."""
+        """Make these examples the active ones and solve; False if something else than the tolerance ended it."""
         part = self.whole.part(examples)
         self.tasks = self.course.tasks(part, self.n_classes, tol)
         for number, task in enumerate(self.tasks):
@@ -93,18 +101,6 @@ class Growth:
         self.active = examples
         return reached
 
-    def look_along_principal_axes(self, rng: np.random.Generator) -> None:
-        """Judge newcomers in few coordinates from now on, and train in fewer, where these give the same responses."""
-        axes = principal_axes(self._features(), rng)
-        if axes is None:
-            return
-        self.sketch = axes.coarse()
-        fewer = axes.fine()
-        if fewer is None:
-            return
-        if self._margin_error(fewer) <= _SAME_MARGINS:  # what is known of the active examples is exact, and is kept
-            self.whole = self.whole.arranged(np.arange(self.whole.n), fewer.rows(), fewer)
-
     def let_in(self, newcomers: IndexArray) -> IndexArray:
         """Judge newcomers by the support vectors; the examples to be active next."""
         likely = newcomers if self.sketch is None else self._likely(newcomers, self.sketch)
@@ -114,40 +110,40 @@ class Growth:
 
     def _likely(self, newcomers: IndexArray, sketch: Features) -> IndexArray:
         """Those that a sketch of the data does not place safely beyond the margin."""
-        safely = BEYOND + 2.0 * self._margin_error(sketch)
+        error = self._responses(self.active, sketch) - self.responses[:, self.active]
+        safely = BEYOND + 2.0 * float(np.sqrt(np.mean(error**2, axis=1)).max())
         return newcomers[self._matters(newcomers, self._responses(newcomers, sketch), safely)]
-
-    def _margin_error(self, features: Features) -> float:
-        """Root mean square by which margins differ with these features, in the worst of the problems.
-
-        Judged by active examples that are no support vectors: the others know themselves too well.
-        """
-        error = self._responses(self.active, features) - self.responses[:, self.active]
-        scale = np.array([self.scaling(task).scale for task in self.tasks])
-        free = self.alpha[:, self.active] == 0.0
-        squares = np.sum(np.where(free, error, 0.0) ** 2, axis=1) / np.maximum(free.sum(axis=1), 1)
-        return float(np.max(scale * np.sqrt(squares)))
 
     def bounded_share(self) -> float:
         """The share of active examples whose coefficients are as large as they may be, over all problems."""
         caps = np.stack([self.course.solver.caps(problem)[self.active] for problem in self.problems])
         return float(np.mean(self.alpha[:, self.active] >= caps))
 
-    def endings(self, rng: np.random.Generator) -> list[Ending]:
-        """The models, with what they cost on all examples; for those set aside it is estimated from a sample."""
-        aside = np.setdiff1d(np.arange(self.whole.n), self.active)
-        probes = rng.permutation(aside)[:_PROBES]
-        responses = self._responses(probes, self._features())
+    @property
+    def aside(self) -> IndexArray:
+        """Examples that are not active."""
+        return np.setdiff1d(np.arange(self.whole.n), self.active)
+
+    def look_back(self, rng: np.random.Generator) -> Look:
+        """Of the examples set aside, those that were nearest to the margin then, and some of the others."""
+        aside = self.aside[np.argsort(self.judged[self.aside], kind="stable")]
+        others = rng.permutation(aside[_NEAREST:])[:_OTHERS]
+        stand_for = np.full(len(others), max(len(aside) - _NEAREST, 0) / max(len(others), 1))
+        examples = np.concatenate([aside[:_NEAREST], others])
+        stands_for = np.concatenate([np.ones(len(examples) - len(others)), stand_for])
+        return Look(examples, stands_for, self._responses(examples, self._features()))
+
+    def endings(self, look: Look) -> list[Ending]:
+        """The models, with what they cost on all examples, also on those that were set aside."""
         endings = []
         for number, task in enumerate(self.tasks):
             if task.assessment is None or task.reason is None:
                 raise RuntimeError("the training loop ended without assessing a model")
             scaling = self.scaling(task)
             problem = self.problems[number]
-            margins = scaling.scale * responses[number] + problem.labels[probes] * scaling.bias
-            caps = self.course.solver.caps(problem)
-            missed = hinge_total(margins, caps[probes]) * float(caps[aside].sum() / max(caps[probes].sum(), 1e-300))
-            assessment = _with_losses(task.assessment, missed)
+            margins = scaling.scale * look.responses[number] + problem.labels[look.examples] * scaling.bias
+            caps = look.stands_for * self.course.solver.caps(problem)[look.examples]
+            assessment = _with_losses(task.assessment, hinge_total(margins, caps))
             coefficients = scaling.scale * self.alpha[number] * problem.labels
             expansion = Expansion.from_dense(coefficients, scaling.bias)
             endings.append(Ending(expansion, assessment, task.reason, task.state.step))
@@ -173,6 +169,7 @@ class Growth:
         scale = np.array([[each.scale] for each in scalings])
         bias = np.array([[each.bias] for each in scalings])
         margins = scale * responses + bias * self.labels[:, examples]
+        self.judged[examples] = margins.min(axis=0)
         return np.asarray(((margins < beyond) | (self.alpha[:, examples] > 0.0)).any(axis=0))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from slackwater.expansion import Expansion
 from slackwater.gram.narrow import worthwhile_narrow_rows
+from slackwater.gram.sketch import SAMPLE, sketched
 from slackwater.gram.source import IndexArray
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.training.growth import Course, Growth
@@ -23,10 +24,10 @@ from slackwater.training.training_set import TrainingSet
 
 FEWEST_EXAMPLES = 8192  # with fewer, the exact solution takes no time worth saving
 GAP = 0.03  # at which the test error is that of the optimum
+_GAP_OF_ALL = 2.0 * GAP  # with the examples that were set aside
 _SAMPLE_SHARE, _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 16, 2048, 16384
 _FEWEST_OF_A_CLASS = 32
 _GROWTH = 4
-_SECOND_LOOKS = 3
 
 
 def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan) -> Outcome:
@@ -49,9 +50,9 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
         endings = endings_in_span(growth, features, rng) if training_set.certified else None
         if endings is not None:
             return Outcome(endings, course.recorder)
-        growth.look_along_principal_axes(rng)
+        growth.sketch = sketched(features, shuffled[:SAMPLE])
         return Outcome(_grown(growth, shuffled, rng), course.recorder)
-    return Outcome(growth.endings(rng), course.recorder)
+    return Outcome(growth.endings(growth.look_back(rng)), course.recorder)
 
 
 def _on_narrow_rows(course: Course, narrow: TrainingSet, order: IndexArray, n_classes: int) -> list[Ending]:
@@ -68,19 +69,36 @@ def _renumbered(expansion: Expansion, numbers: IndexArray) -> Expansion:
 
 
 def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> list[Ending]:
-    """Let in the other examples, so that four times as many are known; in the end, once more those set aside."""
+    """Let in the other examples, so that four times as many are known; in the end, look at the models as they are."""
     known, reached = len(growth.active), True
     while known < len(shuffled) and reached:
         newcomers = shuffled[known : _GROWTH * known]
         known += len(newcomers)
         reached = growth.solve(growth.let_in(np.sort(newcomers)), GAP)
-    endings = growth.endings(rng)
-    for _ in range(_SECOND_LOOKS):
-        if not reached or np.mean([each.assessment.gap for each in endings]) <= 2.0 * GAP:
+    endings = growth.endings(growth.look_back(rng))
+    for look_again in (_by_sketch, _at_all, _with_all):
+        if not reached or np.mean([each.assessment.gap for each in endings]) <= _GAP_OF_ALL:
             break
-        reached = growth.solve(growth.let_in(np.setdiff1d(shuffled, growth.active)), GAP)
-        endings = growth.endings(rng)
+        reached = look_again(growth)
+        endings = growth.endings(growth.look_back(rng))
     return endings
+
+
+def _by_sketch(growth: Growth) -> bool:
+    """Judge those set aside once more, as before."""
+    return growth.solve(growth.let_in(growth.aside), GAP)
+
+
+def _at_all(growth: Growth) -> bool:
+    """Judge every one of those set aside by the kernel itself."""
+    growth.sketch = None
+    return growth.solve(growth.let_in(growth.aside), GAP)
+
+
+def _with_all(growth: Growth) -> bool:
+    """Set none aside any more: the exact way, from where growth has come to."""
+    growth.let_in(growth.aside)
+    return growth.solve(np.arange(growth.whole.n), GAP)
 
 
 def _sample_size(n: int) -> int:

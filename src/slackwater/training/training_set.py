@@ -112,7 +112,7 @@ def feature_training_set(
         order=distinct.order,
         rows=rows,
         ledger=ledger,
-        certified=_is_semidefinite(kernel, features.direct(), rng),
+        certified=_is_semidefinite(kernel, rows.source, rng),
         identify=lambda: _digest(
             kernel.name,
             sorted(kernel.parameters().items()),
@@ -120,7 +120,7 @@ def feature_training_set(
             codes[kept],
             distinct.weights,
             hold,
-            *(() if kernel.name in KERNELS else (_probe(features.direct()),)),
+            *(() if kernel.name in KERNELS else (_probe(rows.source),)),
         ),
         features=features,
     )
