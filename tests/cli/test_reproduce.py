@@ -113,8 +113,22 @@ def test_results_of_a_full_run_are_not_replaced_by_those_of_a_quick_one(small, t
     assert result.exit_code == 2
     assert "full run" in result.output
     assert "--fresh" in result.output
-    assert reproduce("table1", "--fresh", "--out", tmp_path).exit_code == 0
+    assert reproduce("table1", "--fresh", "--out", tmp_path).exit_code == 2  # one part is not all there is
+    assert (tmp_path / "records" / "table1").is_dir()
+    assert reproduce("--fresh", "--out", tmp_path).exit_code == 0
     assert json.loads((tmp_path / "records" / "about.json").read_text())["mode"] == "quick"
+
+
+def test_records_of_other_settings_and_torn_ones_are_named_and_left_out(small, tmp_path):
+    assert reproduce("table2", "--out", tmp_path).exit_code == 0
+    torn, other = (tmp_path / "records" / "table2" / name for name in ("adult/with_bias.json", "mnist/with_bias.json"))
+    torn.write_text(torn.read_text()[:50])
+    other.write_text(other.read_text().replace('"mode": "quick"', '"mode": "else"'))
+    (tmp_path / "records" / "about.json").write_text("{")
+    result = reproduce("--page-only", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "table2/adult/with_bias, table2/mnist/with_bias" in " ".join(result.output.split())
+    assert len((tmp_path / "tables" / "table2_summary.csv").read_text().splitlines()) == 1 + 4
 
 
 @pytest.mark.parametrize("more", [["fig2"], ["--fresh"]])

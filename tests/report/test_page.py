@@ -123,7 +123,7 @@ def test_tables_results_and_figure_are_written_beside_the_page(tmp_path):
     assert (tmp_path / "figure2.png").read_bytes().startswith(b"\x89PNG")
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["about"] == synthetic.ABOUT
-    assert len(results["findings"]) == 7
+    assert len(results["findings"]) == 8
     with (tmp_path / "tables" / "fig2.csv").open() as file:
         rows = list(csv.DictReader(file))
     first = synthetic.fig2()["fig2/reuters/sbp/0"]

@@ -97,6 +97,7 @@ def test_the_objective_is_close_to_the_optimum(road, fit_intercept):
     loss = settings["C"] * np.maximum(0.0, 1.0 - signs * model.decision_function(X)).sum()
     cost = 0.5 / model.margin_**2 + loss
     assert cost <= exact.history_["bound"][-1] * 1.15
+    assert 1.0 - exact.history_["bound"][-1] / cost <= model.gap_ + 0.05
 
 
 @pytest.mark.parametrize("road", ["span", "growth"])

@@ -55,11 +55,14 @@ def reproduce(
             _refuse("--page-only draws all that is stored and runs nothing: give neither parts nor --fresh with it.")
         if not records.is_dir():
             _refuse(f"{out} holds no records to draw. Run slackwater reproduce --out {out} first.")
+        about = read_about(records)
         _check_writable(out)
-        _draw(Store(records), out)
+        _draw(Store(records), out, about["mode"] if about else mode)
         return
     _check_writable(out)
-    _check_mode(records, mode, fresh)
+    if records.exists() and not records.is_dir():
+        _refuse(f"{records} must be a folder, got a file. Choose another --out.")
+    _check_mode(records, mode, fresh and len(chosen) == len(runner.PARTS))
     if fresh:
         _forget(records, chosen)
     claim(records, mode)
@@ -67,7 +70,7 @@ def reproduce(
     waiting = runner.all_jobs(mode, chosen)
     _announce_downloads(waiting)
     failures = _run(waiting, Store(records), chosen, jobs)
-    _draw(Store(records), out)
+    _draw(Store(records), out, mode)
     if failures:
         count = len(failures)
         console.print(
@@ -84,17 +87,17 @@ def _known(parts: Sequence[str]) -> list[str]:
     return [part for part in runner.PARTS if part in parts] or list(runner.PARTS)
 
 
-def _check_mode(records: Path, mode: Mode, fresh: bool) -> None:
+def _check_mode(records: Path, mode: Mode, all_fresh: bool) -> None:
     """A folder holds results of one mode, so that hours of results are not replaced by those of minutes."""
     about = read_about(records)
     if about is None or about["mode"] == mode:
         return
-    if fresh:
+    if all_fresh:
         shutil.rmtree(records)
         return
     _refuse(
         f"{records.parent} holds the results of a {about['mode']} run. Choose another folder with --out, "
-        f"go on with --{about['mode']}, or replace them with --fresh."
+        f"go on with --{about['mode']}, or replace all of them with --fresh, naming no part."
     )
 
 
@@ -139,11 +142,22 @@ def _run(waiting: Sequence[Job], store: Store, parts: Sequence[str], workers: in
             note_run(store.folder, parts)
 
 
-def _draw(store: Store, out: Path) -> None:
+def _draw(store: Store, out: Path, mode: Mode) -> None:
+    """Tables and page of the records that belong to this mode and version; the others are named, not shown."""
     from slackwater.report.export import write_report
     from slackwater.report.findings import all_findings
 
-    records = {part: list(store.records(part).values()) for part in runner.PARTS}
+    jobs = runner.all_jobs(mode, list(runner.PARTS))
+    records: dict[str, list[Any]] = {part: [] for part in runner.PARTS}
+    for job in sorted(jobs, key=lambda job: job.key):
+        if (record := store.get(job)) is not None:
+            records[job.part].append(record)
+    if strangers := store.strangers(jobs):
+        console.print(
+            f"Left out, as of other settings or unreadable: {', '.join(strangers[:8])}"
+            f"{f' and {len(strangers) - 8} more' if len(strangers) > 8 else ''}. The command makes them anew.",
+            highlight=False,
+        )
     with console.status("Drawing …"):
         path = write_report(records, read_about(store.folder), out)
     table = Table(title="What the paper claims, and whether it holds here")

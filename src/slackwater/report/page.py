@@ -15,6 +15,9 @@ from slackwater.report.sections.comparison import fig2_section, fig3_section
 from slackwater.report.sections.introduction import findings_section, problem_section, table2_section
 from slackwater.report.sections.measured import runtime_section, scaling_section
 from slackwater.report.sections.water import water_sections
+from slackwater.report.words import DATA_NAMES, METHOD_NAMES
+from slackwater.reproduction import tables
+from slackwater.reproduction.job import Record
 from slackwater.reproduction.tables import Records
 
 About = dict[str, Any]
@@ -78,20 +81,30 @@ def _banner(about: About | None) -> str:
 
 
 def _made(records: Records, about: About | None) -> str:
-    if about is None or not about["runs"]:
+    if not any(records.values()):
         return section("made", CONTENTS["made"], paragraph("Nothing has been run yet."))
-    seeds: dict[str, int] = {}
-    for record in records.get("fig2", []):
-        if record["method"] == "sbp":
-            seeds[record["data"]] = seeds.get(record["data"], 0) + 1
+    runs = [
+        f"{DATA_NAMES[data]}: {', '.join(f'{METHOD_NAMES[m]} {len(band)}' for m, band in counted.items())} runs"
+        for data, counted in _counted(records).items()
+    ]
     blocks = [
-        paragraph("Random numbers come from fixed seeds; times are wall-clock, taken with nothing else running."),
-        bullets(f"{name}: {count} runs of each random method" for name, count in sorted(seeds.items()))
-        if seeds
-        else "",
-        *(_run(run) for run in about["runs"]),
+        paragraph(
+            "Random numbers come from fixed seeds. Times are wall-clock; SBP and SVC are timed with nothing else "
+            "running, LIBSVM’s two copies, of one thread each, side by side."
+        ),
+        bullets(runs) if runs else "",
+        *(_run(run) for run in (about or {}).get("runs", [])),
     ]
     return section("made", CONTENTS["made"], *blocks)
+
+
+def _counted(records: Records) -> dict[str, dict[str, list[Record]]]:
+    """The runs of Fig. 2 by data set and method."""
+    fig2 = records.get("fig2", [])
+    return {
+        data: {m: found for m in tables.METHODS if (found := tables.of_data(fig2, data, m))}
+        for data in tables.data_sets(fig2)
+    }
 
 
 def _run(run: dict[str, Any]) -> str:

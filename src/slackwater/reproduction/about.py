@@ -22,8 +22,12 @@ def read_about(folder: Path) -> dict[str, Any] | None:
     path = folder / FILE
     if not path.is_file():
         return None
-    about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return about
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:  # torn by a full disk or another program
+        return None
+    whole = isinstance(about, dict) and about.get("mode") in ("quick", "full") and isinstance(about.get("runs"), list)
+    return about if whole else None
 
 
 def claim(folder: Path, mode: Mode) -> None:
@@ -48,7 +52,9 @@ def note_run(folder: Path, parts: Sequence[str]) -> None:
 
 def _write(folder: Path, about: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
+    partial = folder / f"{FILE}.partial"
+    partial.write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
+    os.replace(partial, folder / FILE)
 
 
 def machine() -> dict[str, Any]:

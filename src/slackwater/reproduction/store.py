@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from slackwater.reproduction.job import Job, Record
@@ -25,7 +26,7 @@ class Store:
         except ValueError:  # torn by a full disk or another program: made anew
             return None
         same = isinstance(stored, dict) and stored.get("settings") == _as_json(job.settings)
-        return stored["record"] if same else None
+        return stored.get("record") if same else None
 
     def put(self, job: Job, record: Record) -> None:
         """Write the record so that it is there as a whole or not at all."""
@@ -35,13 +36,12 @@ class Store:
         partial.write_text(json.dumps({"settings": job.settings, "record": record}, indent=1))
         os.replace(partial, path)
 
-    def records(self, part: str) -> dict[str, Record]:
-        """All records of a part by key, in order of their keys."""
-        found = {}
-        for path in sorted((self.folder / part).rglob("*.json")):
-            key = path.relative_to(self.folder).with_suffix("").as_posix()
-            found[key] = json.loads(path.read_text())["record"]
-        return found
+    def strangers(self, jobs: Sequence[Job]) -> list[str]:
+        """Keys of files that belong to none of the jobs: torn, or of other settings, seeds or versions."""
+        known = {job.key for job in jobs if self.get(job) is not None}
+        parts = {job.part for job in jobs}
+        files = [path for part in sorted(parts) for path in sorted((self.folder / part).rglob("*.json"))]
+        return [key for path in files if (key := path.relative_to(self.folder).with_suffix("").as_posix()) not in known]
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}.json"

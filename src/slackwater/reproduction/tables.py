@@ -221,6 +221,11 @@ def fig3_rows(records: Records) -> list[Row]:
                 "most_pairs": round(band.cost[-1] / n),
                 "most_inner_products": float(band.cost[-1]),
                 "error_with_most_pairs": float(band.mean[-1]),
+                "sbp_error_at_that_cost": (
+                    summary.value_at(panel.exact["sbp"].curve, float(band.cost[-1]))
+                    if panel and "sbp" in panel.exact
+                    else None
+                ),
             }
         )
     return rows
@@ -303,6 +308,7 @@ def scaling_rows(records: Records) -> list[Row]:
                 continue
             analysed = _slope([r for r in runs if "analysed" in r], "analysed")
             row = {"regime": regime, "method": method, "runs": len(runs), **slope._asdict(), "bound": bounds[method]}
+            row["tried"] = sum(len(r["epsilon"]) for r in runs)
             row["analysed_exponent"] = analysed.exponent if analysed else None
             row["analysed_standard_error"] = analysed.standard_error if analysed else None
             rows.append(row)

@@ -143,7 +143,7 @@ class Growth:
             problem = self.problems[number]
             margins = scaling.scale * look.responses[number] + problem.labels[look.examples] * scaling.bias
             caps = look.stands_for * self.course.solver.caps(problem)[look.examples]
-            assessment = _with_losses(task.assessment, hinge_total(margins, caps))
+            assessment = with_losses(task.assessment, hinge_total(margins, caps))
             coefficients = scaling.scale * self.alpha[number] * problem.labels
             expansion = Expansion.from_dense(coefficients, scaling.bias)
             endings.append(Ending(expansion, assessment, task.reason, task.state.step))
@@ -173,8 +173,8 @@ class Growth:
         return np.asarray(((margins < beyond) | (self.alpha[:, examples] > 0.0)).any(axis=0))
 
 
-def _with_losses(assessment: Assessment, losses: float) -> Assessment:
-    """The same, with losses of examples that were not in the problem."""
+def with_losses(assessment: Assessment, losses: float) -> Assessment:
+    """The same, with losses that the problem did not show."""
     objective = assessment.objective + losses
     gap = max(0.0, (objective - assessment.bound) / objective) if objective > 0.0 else 0.0
     return assessment._replace(objective=objective, gap=gap)
