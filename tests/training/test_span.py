@@ -11,6 +11,7 @@ from slackwater.training.span import (
     SpanModel,
     SpanProblem,
     independent_basis,
+    loss_of_half,
     make_orthonormal,
     minimise,
 )
@@ -86,3 +87,24 @@ def test_a_warm_start_is_never_made_worse():
     good = minimise(problem, SpanModel(np.zeros(len(basis.members)), 0.0), 4.0, 1e-8)
     again = minimise(problem, good, 4.0, 1e-8)
     assert problem.cost(again) <= problem.cost(good) * (1 + 1e-6)
+
+
+def test_what_half_of_the_span_would_lose_is_foretold():
+    """Rounded so widely that every loss is on the parabola, where second derivatives tell all."""
+    _, _, problem = span_problem(m=12, C=0.01, free_bias=False)
+    width = 50.0
+    half = SpanProblem(
+        np.ascontiguousarray(problem.features[:, :6]), problem.labels, problem.caps, False, problem.workers
+    )
+    models = [
+        minimise(each, SpanModel(np.zeros(each.features.shape[1]), 0.0), width, 1e-12) for each in (problem, half)
+    ]
+
+    def cost(each, model):
+        slopes = np.clip((1.0 - each.labels * each.values(model)) / width + 0.5, 0.0, 1.0)
+        assert ((slopes > 0.0) & (slopes < 1.0)).all()
+        return 0.5 * model.weights @ model.weights + each.caps @ (0.5 * width * slopes**2)
+
+    lost = cost(half, models[1]) - cost(problem, models[0])
+    assert lost > 1e-4
+    assert loss_of_half(problem, models[0], width) == pytest.approx(lost, rel=1e-3)

@@ -29,7 +29,7 @@ from slackwater.training.run import Ending, Plan
 from slackwater.training.training_set import TrainingSet
 
 BEYOND = 1.1  # the margin from which on an example is set aside
-_NEAREST, _OTHERS = 2048, 1024  # of the examples set aside, those that are looked at again in the end
+_NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,12 +15,21 @@ from slackwater.solvers.base import Assessment
 from slackwater.stopping import StopReason
 from slackwater.training.growth import Growth
 from slackwater.training.run import Ending, ending
-from slackwater.training.span import Basis, SpanModel, SpanProblem, independent_basis, make_orthonormal, minimise
+from slackwater.training.span import (
+    Basis,
+    SpanModel,
+    SpanProblem,
+    independent_basis,
+    loss_of_half,
+    make_orthonormal,
+    minimise,
+)
 
 _FEWEST_BOUNDED = 0.1  # of the sample are bounded support vectors where labels are noisy
 _POOL = 512
 _MOST_LOST = 0.06  # of the sample's optimum, for the span to do
 _WIDTHS = (4.0, 1.0)  # over which the hinge is rounded, one after the other; narrower ones gain nothing in test error
+_MOST_LOST_BY_HALF = 0.025  # of the cost, if the span had half its points: more, and it would gain by further ones
 _ACCURACY = 3e-4
 
 
@@ -39,13 +49,22 @@ def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator
         return None
     points = growth.active[candidates[basis.members]]
     problems = _problems(growth, np.arange(features.n), features.columns(points), basis)
+    models = [_solved(problem, _WIDTHS[-1:], start) for problem, start in zip(problems, models, strict=True)]
+    if not _suffices(problems, models):  # more examples have more to tell than the sample had
+        return None
     endings = []
-    for number, problem in enumerate(problems):
-        model = _solved(problem, _WIDTHS[-1:], models[number])
+    for number, (problem, model) in enumerate(zip(problems, models, strict=True)):
         assessment = _assessment(growth, number, problem, model, optima[number] / costs[number])
         expansion = _expansion(model, points, basis)
         endings.append(Ending(expansion, assessment, StopReason.TOLERANCE, growth.steps[number]))
     return endings
+
+
+def _suffices(problems: Sequence[SpanProblem], models: Sequence[SpanModel]) -> bool:
+    """Whether the points are so many that half of them would hardly do worse."""
+    lost = sum(loss_of_half(problem, model, _WIDTHS[-1]) for problem, model in zip(problems, models, strict=True))
+    costs = sum(problem.cost(model) for problem, model in zip(problems, models, strict=True))
+    return lost <= _MOST_LOST_BY_HALF * costs
 
 
 def _candidates(growth: Growth, rng: np.random.Generator) -> IndexArray:
