@@ -11,7 +11,7 @@ corner of the hinge is rounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -86,6 +86,10 @@ class SpanProblem:
 
         self.workers.run(evaluate, range(0, len(out), _CHUNK))
         return out + model.bias
+
+    def every(self, step: int) -> SpanProblem:
+        """One example of each ``step``, which stands for those left out."""
+        return replace(self, features=self.features[::step], labels=self.labels[::step], caps=step * self.caps[::step])
 
     def cost(self, model: SpanModel) -> float:
         """The objective, with the hinge as it is."""
