@@ -86,8 +86,9 @@ def test_a_program_that_is_missing_has_not_used_up_its_budget(monkeypatch):
 @needs_adult
 @pytest.mark.parametrize("budget", [60.0, 0.0])
 def test_scikit_learn_runs_in_a_process_that_does_not_outlive_its_budget(budget):
+    before = {child.pid for child in multiprocessing.active_children()}  # other tests leave joblib's workers behind
     found = sklearn_svc(SMALL, 100.0, 0.005, 100, budget)
-    assert not multiprocessing.active_children()
+    assert {child.pid for child in multiprocessing.active_children()} <= before
     if budget:
         data = SMALL.load()
         twin = svm.SVC(C=100.0, gamma=0.005).fit(data.X_train, data.y_train)
