@@ -77,8 +77,8 @@ def load(race: dict[str, Any], seed: int) -> tuple[Any, Any, Any, Any]:
 
     if race["data"] in SYNTHETIC:
         X, y = SYNTHETIC[race["data"]](np.random.default_rng(seed))
-        half = len(y) * 4 // 5
-        return X[:half], y[:half], X[half:], y[half:]
+        n_train = len(y) * 4 // 5
+        return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
     X, y, X_test, y_test = load_dataset(race["data"])
     if race.get("task") == "odd":
         y, y_test = y % 2, y_test % 2

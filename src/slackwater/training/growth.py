@@ -126,7 +126,8 @@ class Growth:
 
     def look_back(self, rng: np.random.Generator) -> Look:
         """Of the examples set aside, those that were nearest to the margin then, and some of the others."""
-        aside = self.aside[np.argsort(self.judged[self.aside], kind="stable")]
+        aside = self.aside
+        aside = aside[np.argsort(self.judged[aside], kind="stable")]
         others = rng.permutation(aside[_NEAREST:])[:_OTHERS]
         stand_for = np.full(len(others), max(len(aside) - _NEAREST, 0) / max(len(others), 1))
         examples = np.concatenate([aside[:_NEAREST], others])

@@ -124,7 +124,7 @@ def loss_of_half(problem: SpanProblem, model: SpanModel, width: float) -> float:
     gradient, hessian, _ = _derivatives(problem, np.zeros(len(slopes)), _curvature(problem, slopes, width))
     hessian[np.diag_indices_from(hessian)] += 1.0
     half = len(gradient) // 2
-    coupled = np.linalg.solve(hessian[:half, :half], hessian[:half, half:]) if half else np.zeros((0, len(gradient)))
+    coupled = np.linalg.solve(hessian[:half, :half], hessian[:half, half:])
     remaining = hessian[half:, half:] - hessian[half:, :half] @ coupled
     dropped = model.weights[half:]
     return 0.5 * float(dropped @ remaining @ dropped)
