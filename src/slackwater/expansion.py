@@ -40,11 +40,10 @@ def decision_values(
     workers: Workers,
 ) -> NDArray[np.float64]:
     """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k)."""
-    values = None
+    near = None
     if isinstance(kernel, Gaussian) and isinstance(points, DensePoints) and isinstance(support, DensePoints):
-        values = narrow_combinations(kernel, points, support, coefficients, workers)
-    if values is None:
-        values = combinations(kernel, points, support, coefficients, workers)
+        near = narrow_combinations(kernel, points, support, coefficients, workers)
+    values = combinations(kernel, points, support, coefficients, workers) if near is None else near[0]
     values += biases
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])

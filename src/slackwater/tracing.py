@@ -86,17 +86,16 @@ class Clock:
 
 @dataclass
 class Recorder:
-    """Keeps every assessment, once: a resumed run may assess again where it left off."""
+    """Keeps every assessment, the last of each step: a model may be looked at again, or its responses corrected."""
 
     rows: list[Snapshot] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._seen = {row[:2] for row in self.rows}
+        self._places = {row[:2]: place for place, row in enumerate(self.rows)}
 
     def assessed(self, row: Snapshot) -> None:
-        if row[:2] not in self._seen:
-            self._seen.add(row[:2])
-            self.rows.append(row)
+        place = self._places.setdefault(row[:2], len(self.rows))
+        self.rows[place : place + 1] = [row]
 
     def tick(self, progress: Progress) -> None:
         pass

@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 
 from slackwater import SVC
 from slackwater.errors import ConvergenceWarning
-from slackwater.training import growth, quick, spanning
+from slackwater.training import growth, narrowing, quick, spanning
 
 N = 12_000
 
@@ -43,7 +43,7 @@ def road_taken(monkeypatch, fit):
     """Which way a fit goes, by watching what it calls."""
     taken = []
     for module, name, road in (
-        (quick, "_on_narrow_rows", "narrow"),
+        (narrowing.NarrowTraining, "approximate", "narrow"),
         (quick, "_grown", "growth"),
         (spanning, "_expansion", "span"),
     ):

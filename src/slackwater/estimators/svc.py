@@ -9,6 +9,7 @@ from slackwater.estimators.base import KernelClassifier
 from slackwater.estimators.parameters import COMMON, Rule, optional, positive
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.training.narrowing import train_on_narrow_rows
 from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
 from slackwater.training.run import Outcome, train
 from slackwater.training.training_set import TrainingSet
@@ -182,6 +183,9 @@ class SVC(KernelClassifier):
         state_is_kept = self.warm_start or self.checkpoint is not None
         limited = self.max_kernel_evals is not None or self.early_stopping
         large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
-        if self.tol is None and large and not state_is_kept and not limited:
+        if not large or state_is_kept or limited:
+            return train(solver, training_set, n_classes, seed, plan)
+        if self.tol is None:
             return train_quickly(solver, training_set, n_classes, seed, plan)
-        return train(solver, training_set, n_classes, seed, plan)
+        on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
+        return on_narrow_rows or train(solver, training_set, n_classes, seed, plan)

@@ -84,10 +84,10 @@ def _share_that_matters(features: Features, rng: np.random.Generator) -> float:
 
 def narrow_combinations(
     kernel: Gaussian, points: DensePoints, support: DensePoints, coefficients: NDArray[np.float64], workers: Workers
-) -> NDArray[np.float64] | None:
+) -> tuple[NDArray[np.float64], int] | None:
     """``kernels.blocks.combinations`` without the values of far points; None if too few of them are far.
 
-    What is left out of a sum is less than _LEFT_OUT in all.
+    What is left out of a sum is less than _LEFT_OUT in all. Also returns how many distances were computed.
     """
     if len(support) < _FEWEST_SUPPORT or len(points) < _FEWEST_POINTS or points.dtype != support.dtype:
         return None
@@ -109,14 +109,14 @@ def _sums_over_leaves(
     limit: float,
     coefficients: NDArray[np.float64],
     workers: Workers,
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], int]:
     from slackwater.gram import _narrow_loops
 
     factors = np.ascontiguousarray(coefficients[:, leaves.order].T)
     values = np.empty((len(points), len(coefficients)))
 
-    def add_up(start: int) -> None:
-        _narrow_loops.gaussian_sums(
+    def add_up(start: int) -> int:
+        computed: int = _narrow_loops.gaussian_sums(
             leaves.coordinates(points.values[start : start + _POINTS_AT_A_TIME]),
             leaves.packed,
             leaves.starts,
@@ -127,9 +127,23 @@ def _sums_over_leaves(
             factors,
             values[start : start + _POINTS_AT_A_TIME],
         )
+        return computed
 
-    workers.run(add_up, range(0, len(points), _POINTS_AT_A_TIME))
-    return values
+    return values, sum(workers.run(add_up, range(0, len(points), _POINTS_AT_A_TIME)))
+
+
+def values_without_far_points(
+    features: Features, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """``Features.values``, without the values of far points where most are far."""
+    kernel, points = features.kernel, features.points
+    if isinstance(kernel, Gaussian) and isinstance(points, DensePoints):
+        near = narrow_combinations(kernel, points.take(at), points.take(support), coefficients, features.workers)
+        if near is not None:
+            values, computed = near
+            features.ledger.charge(features.ledger.account, computed)
+            return values
+    return features.values(at, support, coefficients)
 
 
 class Leaves:

@@ -8,8 +8,6 @@ computed for the others alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -19,42 +17,14 @@ from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 from slackwater.objectives import hinge_total
-from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Scaling
-from slackwater.solvers.drive import Task, drive
-from slackwater.solvers.dual_blocks import DualBlocks
-from slackwater.stopping import StopReason
-from slackwater.tracing import Callback, Clock, Recorder
-from slackwater.training.run import Ending, Plan
+from slackwater.solvers.drive import Task
+from slackwater.training.course import Course
+from slackwater.training.run import Ending, with_losses
 from slackwater.training.training_set import TrainingSet
 
 BEYOND = 1.1  # the margin from which on an example is set aside
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
-
-
-@dataclass
-class Course:
-    """What all stages of a training run share."""
-
-    solver: DualBlocks
-    seed: int
-    plan: Plan
-    recorder: Recorder = field(default_factory=Recorder)
-    clock: Clock = field(default_factory=Clock)
-
-    def tasks(self, training_set: TrainingSet, n_classes: int, tol: float) -> list[Task]:
-        """The problems of a training set, from scratch."""
-        return [
-            Task(number, problem, self.solver.start(problem, np.random.default_rng(self.seed)), self.plan.rules(tol))
-            for number, problem in enumerate(training_set.problems(n_classes))
-        ]
-
-    def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
-        """Solve; whether all problems came to their tolerance."""
-        callbacks: list[Callback] = [self.recorder, *self.plan.watchers()]
-        workers = None if training_set.features is None else training_set.features.workers
-        drive(self.solver, tasks, training_set.rows, training_set.ledger, self.clock, callbacks, workers)
-        return all(task.reason is StopReason.TOLERANCE for task in tasks)
 
 
 class Look(NamedTuple):
@@ -172,10 +142,3 @@ class Growth:
         margins = scale * responses + bias * self.labels[:, examples]
         self.judged[examples] = margins.min(axis=0)
         return np.asarray(((margins < beyond) | (self.alpha[:, examples] > 0.0)).any(axis=0))
-
-
-def with_losses(assessment: Assessment, losses: float) -> Assessment:
-    """The same, with losses that the problem did not show."""
-    objective = assessment.objective + losses
-    gap = max(0.0, (objective - assessment.bound) / objective) if objective > 0.0 else 0.0
-    return assessment._replace(objective=objective, gap=gap)

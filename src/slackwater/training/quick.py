@@ -12,25 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from slackwater.expansion import Expansion
-from slackwater.gram.features import Features
-from slackwater.gram.narrow import worthwhile_narrow_rows
 from slackwater.gram.sketch import SAMPLE, sketched
 from slackwater.gram.source import IndexArray
-from slackwater.objectives import hinge_total
-from slackwater.solvers.drive import Task
 from slackwater.solvers.dual_blocks import DualBlocks
-from slackwater.training.growth import Course, Growth, with_losses
-from slackwater.training.run import Ending, Outcome, Plan, ending
+from slackwater.training.course import GAP, GAP_OF_ALL, Course
+from slackwater.training.growth import Growth
+from slackwater.training.narrowing import narrow_training
+from slackwater.training.run import Ending, Outcome, Plan
 from slackwater.training.spanning import endings_in_span
 from slackwater.training.training_set import TrainingSet
 
 FEWEST_EXAMPLES = 8192  # with fewer, the exact solution takes no time worth saving
-GAP = 0.03  # at which the test error is that of the optimum
-_GAP_OF_ALL = 2.0 * GAP  # with the examples that were set aside
 _SAMPLE_SHARE, _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 16, 2048, 16384
 _FEWEST_OF_A_CLASS = 32
-_LOOKED_AT = 4096  # examples by which a model on narrow rows is judged
 _GROWTH = 4
 
 
@@ -40,12 +34,10 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
         raise ValueError("examples must be given by features, not by kernel values")
     features = training_set.features.lean()
     course = Course(solver, seed, plan)
-    rng = np.random.default_rng(seed)
-    narrow = worthwhile_narrow_rows(features, rng)
+    rng = course.rng()
+    narrow = narrow_training(course, training_set, features, n_classes, rng)
     if narrow is not None:
-        order, rows = narrow
-        arranged = training_set.arranged(order, rows, None)
-        return Outcome(_on_narrow_rows(course, arranged, order, features, n_classes, rng), course.recorder)
+        return Outcome(narrow.approximate(rng), course.recorder)
     whole = training_set.arranged(np.arange(training_set.n), training_set.rows, features)
     growth = Growth(course, whole, n_classes)
     shuffled = _shuffled_by_class(whole, rng)
@@ -59,41 +51,6 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
     return Outcome(growth.endings(growth.look_back(rng)), course.recorder)
 
 
-def _on_narrow_rows(
-    course: Course,
-    narrow: TrainingSet,
-    order: IndexArray,
-    features: Features,
-    n_classes: int,
-    rng: np.random.Generator,
-) -> list[Ending]:
-    tasks = course.tasks(narrow, n_classes, GAP)
-    course.drive(tasks, narrow)
-    sample = rng.permutation(narrow.n)[:_LOOKED_AT]
-    return [_with_all_values(course.solver, task, order, features, sample) for task in tasks]
-
-
-def _with_all_values(
-    solver: DualBlocks, task: Task, order: IndexArray, features: Features, sample: IndexArray
-) -> Ending:
-    """The ending as the kernel itself has it, judged by a sample: small values that were left out can add up."""
-    found = ending(solver, task)
-    support, coefficients, bias = found.expansion.support, found.expansion.coefficients, found.expansion.bias
-    scale = solver.scaling(task.problem, task.state).scale
-    labels = task.problem.labels[sample]
-    caps = task.state.caps[sample] * (task.problem.n / len(sample))
-    whole = labels * (features.values(order[sample], order[support], coefficients[None, :])[:, 0] + bias)
-    shown = scale * task.state.responses[sample] + labels * bias
-    assessment = with_losses(found.assessment, hinge_total(whole, caps) - hinge_total(shown, caps))
-    return found._replace(expansion=_renumbered(found.expansion, order), assessment=assessment)
-
-
-def _renumbered(expansion: Expansion, numbers: IndexArray) -> Expansion:
-    coefficients = np.zeros(len(numbers))
-    coefficients[numbers[expansion.support]] = expansion.coefficients
-    return Expansion.from_dense(coefficients, expansion.bias)
-
-
 def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> list[Ending]:
     """Let in the other examples, so that four times as many are known; in the end, look at the models as they are."""
     known, reached = len(growth.active), True
@@ -103,7 +60,7 @@ def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> li
         reached = growth.solve(growth.let_in(np.sort(newcomers)), GAP)
     endings = growth.endings(growth.look_back(rng))
     for look_again in (_by_sketch, _at_all, _with_all):
-        if not reached or np.mean([each.assessment.gap for each in endings]) <= _GAP_OF_ALL:
+        if not reached or np.mean([each.assessment.gap for each in endings]) <= GAP_OF_ALL:
             break
         reached = look_again(growth)
         endings = growth.endings(growth.look_back(rng))

@@ -97,6 +97,13 @@ def ending(solver: Solver, task: Task) -> Ending:
     return Ending(solver.expansion(task.problem, task.state), task.assessment, task.reason, int(task.state.step))
 
 
+def with_losses(assessment: Assessment, losses: float) -> Assessment:
+    """The same, with losses that the problem did not show."""
+    objective = assessment.objective + losses
+    gap = max(0.0, (objective - assessment.bound) / objective) if objective > 0.0 else 0.0
+    return assessment._replace(objective=objective, gap=gap)
+
+
 def _identity(solver: Solver, training_set: TrainingSet) -> str:
     """What a state belongs to; a state of the paired form is of no use to the single one."""
     return f"{training_set.identify()} {type(solver).__name__} {solver.rows_a_step}"

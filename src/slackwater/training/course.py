@@ -1,0 +1,47 @@
+"""What all stages of a quick training run share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from slackwater.solvers.drive import Task, drive
+from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.stopping import StopReason
+from slackwater.tracing import Callback, Clock, Recorder
+from slackwater.training.run import Plan
+from slackwater.training.training_set import TrainingSet
+
+GAP = 0.03  # at which the test error is that of the optimum
+GAP_OF_ALL = 2.0 * GAP  # with what the examples and values cost that a stage did not see
+
+
+@dataclass
+class Course:
+    """A solver, a seed and a plan, and the account of the run so far."""
+
+    solver: DualBlocks
+    seed: int
+    plan: Plan
+    recorder: Recorder = field(default_factory=Recorder)
+    clock: Clock = field(default_factory=Clock)
+
+    def rng(self) -> np.random.Generator:
+        """For choices that a stage makes; the problems have streams of their own."""
+        return np.random.default_rng(self.seed)
+
+    def tasks(self, training_set: TrainingSet, n_classes: int, tol: float) -> list[Task]:
+        """The problems of a training set, from scratch."""
+        return [
+            Task(number, problem, self.solver.start(problem, np.random.default_rng(self.seed)), self.plan.rules(tol))
+            for number, problem in enumerate(training_set.problems(n_classes))
+        ]
+
+    def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
+        """Solve; whether all problems came to their tolerance."""
+        callbacks: list[Callback] = [self.recorder, *self.plan.watchers()]
+        workers = None if training_set.features is None else training_set.features.workers
+        drive(self.solver, tasks, training_set.rows, training_set.ledger, self.clock, callbacks, workers)
+        return all(task.reason is StopReason.TOLERANCE for task in tasks)
