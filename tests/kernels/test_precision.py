@@ -51,6 +51,16 @@ def test_gaussian_finish_equals_its_numpy_twin(dtype: Any) -> None:
     np.testing.assert_allclose(block_, expected, rtol=3e-6 if dtype is np.float32 else 1e-14)
 
 
+def test_gaussian_finish_from_double_to_single_equals_its_numpy_twin() -> None:
+    rng = np.random.default_rng(0)
+    products, left, right = (1e6 + rng.uniform(0, 5, shape) for shape in ((7, 37), 7, 37))
+    expected = naive.gaussian_finish(products, left, right, 2.0)
+    out = np.zeros((7, 50), np.float32)
+    _loops.gaussian_finish_into32(products, left, right, 2.0, out.reshape(-1), 50)
+    np.testing.assert_allclose(out[:, :37], expected, rtol=3e-6)
+    assert not out[:, 37:].any()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_l1_distances_equal_their_numpy_twin(dtype: Any) -> None:
     rng = np.random.default_rng(0)
@@ -91,4 +101,4 @@ def test_all_tiles_of_a_data_set_are_computed_in_the_same_precision() -> None:
     points = as_points(X)
     whole = block(Gaussian(0.1), points.take(np.arange(4)), points)
     double = block(Gaussian(0.1), as_points(X[:4].astype(np.float64)), as_points(X.astype(np.float64)))
-    np.testing.assert_array_equal(whole, double.astype(np.float32))
+    np.testing.assert_allclose(whole, double, rtol=1e-5, atol=1e-7)

@@ -50,7 +50,7 @@ def clipped_exponential(values: np.ndarray) -> np.ndarray:
 
 
 def gaussian_finish(block: np.ndarray, left: np.ndarray, right: np.ndarray, twice: float) -> np.ndarray:
-    """Twin of gaussian_finish32 and gaussian_finish64."""
+    """Twin of gaussian_finish32, gaussian_finish64 and gaussian_finish_into32."""
     exponent = twice * block.astype(np.float64) - (left[:, None].astype(np.float64) + right)
     return np.exp(np.minimum(exponent, 0))
 

@@ -33,6 +33,36 @@ def add_combination(
 
 
 @compiled
+def keep_coarsely(values: NDArray[np.floating], slab: NDArray[np.uint16], slots: NDArray[np.intp], first: int) -> None:
+    """Write values between 0 and 1, rounded to whole numbers of 1/65535, into rows of the slab from a column on."""
+    for k in range(slots.size):
+        for j in range(values.shape[1]):
+            slab[slots[k], first + j] = np.uint16(values[k, j] * np.float32(65535.0) + np.float32(0.5))
+
+
+@compiled
+def move_rows(
+    memory: NDArray[np.generic],
+    sources: NDArray[np.intp],
+    columns: NDArray[np.intp],
+    first: int,
+    width: int,
+) -> None:
+    """Copy some columns of the rows that begin at ``sources`` to rows of another width, from row ``first`` on.
+
+    Backwards or forwards, so that a row which overlaps its own old place survives.
+    """
+    for k in range(sources.size):
+        begin, target = sources[k], (first + k) * width
+        if target <= begin:
+            for j in range(columns.size):
+                memory[target + j] = memory[begin + columns[j]]
+        else:
+            for j in range(columns.size - 1, -1, -1):
+                memory[target + j] = memory[begin + columns[j]]
+
+
+@compiled
 def gather(
     base: NDArray[np.floating], places: NDArray[np.intp], columns: NDArray[np.intp], out: NDArray[np.float64]
 ) -> None:

@@ -65,7 +65,7 @@ class DirectRows:
         wanted = as_indices(indices, self.n)
         chosen = None if columns is None else as_indices(columns, self.n, "columns")
         out = self._room(wanted.size, self.n if chosen is None else chosen.size)
-        self._compute(wanted, chosen, out)
+        self._compute(wanted, slice(0, self.n) if chosen is None else chosen, out)
         return read_only(out)
 
     def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
@@ -73,9 +73,9 @@ class DirectRows:
         values = self.rows(indices)
         return DenseRows(values, np.arange(len(values)))
 
-    def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
-        """Compute rows straight into ``out``."""
-        self._compute(as_indices(indices, self.n), None, out)
+    def fill_rows(self, indices: ArrayLike, out: Floats, first: int = 0) -> None:
+        """Compute rows, from column ``first`` on, straight into ``out``."""
+        self._compute(as_indices(indices, self.n), slice(first, self.n), out)
 
     def diagonal(self) -> NDArray[np.float64]:
         """Compute the diagonal, once."""
@@ -90,14 +90,17 @@ class DirectRows:
             self._diagonal = diagonal
         return self._diagonal
 
-    def _compute(self, indices: IndexArray, columns: IndexArray | None, out: Floats) -> None:
+    def _compute(self, indices: IndexArray, columns: IndexArray | slice, out: Floats) -> None:
         left = self.points.take(indices)
-        right = self.points if columns is None else self._select(columns)
+        if isinstance(columns, slice):
+            right = self.points if columns.start == 0 else self.points.slice(columns.start, columns.stop)
+        else:
+            right = self._select(columns)
         self.ledger.charge(self.ledger.account, out.size)
         try:
             block(self.kernel, left, right, out=out, workers=self._workers)
         except NotFiniteError as error:  # say it by the numbers of the training points
-            column = error.column if columns is None else int(columns[error.column])
+            column = error.column + columns.start if isinstance(columns, slice) else int(columns[error.column])
             raise NotFiniteError(error.kernel, int(indices[error.row]), column, error.value) from None
 
     def _select(self, columns: IndexArray) -> Points:

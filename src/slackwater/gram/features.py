@@ -36,20 +36,27 @@ class Features:
 
     def rows(self) -> CachedRows:
         """Rows of the kernel matrix, computed when asked for and kept while there is room."""
-        return CachedRows(DirectRows(self.kernel, self.points, self.ledger, self.workers), self.cache_bytes)
+        return CachedRows(self.direct_rows(), self.cache_bytes)
+
+    def direct_rows(self) -> DirectRows:
+        """Rows of the kernel matrix, computed when asked for."""
+        return DirectRows(self.kernel, self.points, self.ledger, self.workers)
 
     def part(self, indices: IndexArray) -> Features:
         """Some of the points."""
         return replace(self, points=self.points.take(indices))
 
     def lean(self) -> Features:
-        """The same in single precision, where the kernel loses nothing by it that matters (1e-5)."""
+        """The same with kernel values in single precision, and coordinates where the values hardly feel it (1e-5)."""
         points = self.points
         if not isinstance(points, DensePoints) or not isinstance(self.kernel, Gaussian):
             return self
-        if points.dtype == np.float32 or self.kernel.needs_double(points, points):
+        if points.dtype == np.float32:
             return self
-        return replace(self, points=DensePoints(points.dense(np.dtype(np.float32))))
+        single = np.dtype(np.float32)
+        if self.kernel.needs_double(points, points):
+            return replace(self, points=DensePoints(points.values, dtype=single))
+        return replace(self, points=DensePoints(points.dense(single)))
 
     def columns(self, indices: IndexArray) -> Floats:
         """Kernel values of all points with some of them: shape (n, len(indices)), the caller's own."""

@@ -15,8 +15,8 @@ from slackwater.kernels.points import DensePoints
 from slackwater.kernels.radial import Gaussian
 
 SAMPLE = 2048  # points that the axes are found from
-_MOST_DROPPED = 0.1  # of the variance
-_SHARE_OF_FEATURES = 6  # with more than a sixth of them left a sketch saves little
+_MOST_DROPPED = 0.05  # of the variance
+_SHARE_OF_FEATURES = 4  # with more than a quarter of them left a sketch saves little
 _FEWEST_FEATURES, _MOST_FEATURES = 96, 4096  # below, it saves nothing; above, finding the axes takes too long
 _CHUNK = 4096
 

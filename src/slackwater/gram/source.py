@@ -14,6 +14,7 @@ from slackwater.kernels.points import Floats
 
 Ahead = Callable[[], ArrayLike]
 IndexArray = NDArray[np.intp]
+_ROWS_SUMMED = 128  # together: their copies stay in cache
 
 
 class RowBlock(Protocol):
@@ -33,10 +34,11 @@ class RowBlock(Protocol):
 
 @dataclass(frozen=True)
 class DenseRows:
-    """Rows where they lie: row k is ``base[places[k]]``. Nothing is copied to bring them together."""
+    """Rows where they lie: row k is ``step * base[places[k]]``. Nothing is copied to bring them together."""
 
-    base: Floats
+    base: NDArray[Any]
     places: IndexArray
+    step: float = 1.0
 
     def __len__(self) -> int:
         return len(self.places)
@@ -47,17 +49,32 @@ class DenseRows:
 
         out = np.empty((len(self), len(columns)))
         _loops.gather(self.base, self.places, columns, out)
-        return out
+        return out if self.step == 1.0 else self.step * out
 
     def part(self, positions: IndexArray) -> DenseRows:
         """Some of the rows, by their positions in the block."""
-        return DenseRows(self.base, self.places[positions])
+        return DenseRows(self.base, self.places[positions], self.step)
 
     def add_to(self, responses: NDArray[np.float64], labels: NDArray[np.int8], amounts: NDArray[np.float64]) -> None:
         """responses += labels ∘ Σ_k amounts_k row_k."""
         from slackwater.gram import _loops
 
-        _loops.add_combination(responses, labels, self.base, self.places, amounts)
+        _loops.add_combination(responses, labels, self.base, self.places, self.step * amounts)
+
+    def combinations(self, coefficients: Floats, first: int) -> NDArray[np.float64]:
+        """Σ_k coefficients[:, k] row_k from column ``first`` on: shape (functions, columns).
+
+        Multiplied in single precision, and summed in double over parts of the rows.
+        """
+        factors = (self.step * coefficients).astype(np.float32)
+        sums = np.zeros((len(factors), self.base.shape[1] - first))
+        rows = np.empty((_ROWS_SUMMED, sums.shape[1]), np.float32)
+        for start in range(0, len(self), _ROWS_SUMMED):
+            places = self.places[start : start + _ROWS_SUMMED]
+            for row, place in zip(rows, places, strict=False):
+                row[:] = self.base[place, first:]
+            sums += factors[:, start : start + _ROWS_SUMMED] @ rows[: len(places)]
+        return sums
 
 
 class RowSource(Protocol):

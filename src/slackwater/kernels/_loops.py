@@ -90,6 +90,18 @@ def gaussian_finish64(block: Floats, stride: int, left: Floats, right: Floats, t
 
 
 @compiled
+def gaussian_finish_into32(
+    products: NDArray[np.float64], left: Floats, right: Floats, twice: float, block: Floats, stride: int
+) -> None:
+    """From inner products in double to kernel values in single precision, which differ by their own rounding only."""
+    for i in range(left.size):
+        row = block[i * stride : i * stride + right.size]
+        own = left[i]
+        for j in range(right.size):
+            row[j] = exp32(f32(twice * products[i, j] - (own + right[j])))
+
+
+@compiled
 def exponential_finish32(block: Floats, stride: int, rows: int, columns: int, factor: Any) -> None:
     """In place: value v becomes exp(min(factor · v, 0))."""
     for i in range(rows):

@@ -79,13 +79,13 @@ class Vectors(Points):
 
 
 class DensePoints(Vectors):
-    """Rows of a C-contiguous float32 or float64 array, which is not copied."""
+    """Rows of a C-contiguous float32 or float64 array, which is not copied; ``dtype`` is by default the array's."""
 
-    tile_rows = 256
+    tile_rows = 512
 
-    def __init__(self, values: Floats, norms: SquaredNorms | None = None) -> None:
+    def __init__(self, values: Floats, norms: SquaredNorms | None = None, dtype: np.dtype[Any] | None = None) -> None:
         self.values = values
-        self.dtype = values.dtype
+        self.dtype = values.dtype if dtype is None else dtype
         self.n_features = values.shape[1]
         self._norms = norms if norms is not None else SquaredNorms(self._compute_norms)
 
@@ -93,12 +93,12 @@ class DensePoints(Vectors):
         return len(self.values)
 
     def take(self, indices: Indices) -> DensePoints:
-        points = DensePoints(self.values[indices])
+        points = DensePoints(self.values[indices], dtype=self.dtype)
         points._norms = self._norms.take(indices, points._compute_norms)
         return points
 
     def slice(self, start: int, stop: int) -> DensePoints:
-        return DensePoints(self.values[start:stop], self._norms.slice(start, stop))
+        return DensePoints(self.values[start:stop], self._norms.slice(start, stop), self.dtype)
 
     @property
     def raw(self) -> Floats:

@@ -50,9 +50,7 @@ class Gaussian:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
         first, second = vector_pair(left, right, self.name)
         if out.dtype == np.float32 and self.needs_double(first, second):
-            values = np.empty(out.shape, np.float64)
-            self._fill(first, second, values)
-            out[...] = values
+            self._fill_in_double(first, second, out)
         else:
             self._fill(first, second, out)
 
@@ -68,6 +66,15 @@ class Gaussian:
         """Whether single precision would show in the kernel values."""
         largest = max(left.largest_squared_norm, right.largest_squared_norm)
         return bool(self.gamma * largest * np.finfo(np.float32).eps > SINGLE_PRECISION_ERROR)
+
+    def _fill_in_double(self, left: Vectors, right: Vectors, out: Floats) -> None:
+        """The distances in double; of an exponential single precision is enough."""
+        from slackwater.kernels import _loops
+
+        products = np.empty(out.shape)
+        inner_products(left, right, products)
+        left_terms, right_terms = self.gamma * left.squared_norms, self.gamma * right.squared_norms
+        _loops.gaussian_finish_into32(products, left_terms, right_terms, 2 * self.gamma, *flatten(out))
 
     def _fill(self, left: Vectors, right: Vectors, out: Floats) -> None:
         from slackwater.kernels import _loops

@@ -70,8 +70,8 @@ def drive(
         while active:
             outlooks = [run.outlook(task) for task in active]
             cost = sum(outlook.next_cost for outlook in outlooks)
-            for task, outlook in zip(active, outlooks, strict=True):
-                run.review(task, outlook, cost, interrupted.is_set())
+            for task, outlook, assessment in zip(active, outlooks, run.assessments_due(active), strict=True):
+                run.review(task, outlook, cost, assessment, interrupted.is_set())
             active = [task for task in active if task.reason is None]
             if active:
                 run.step(active)
@@ -116,15 +116,23 @@ class _Run:
             return self.foresighted.outlook(task.problem, task.state)
         return Outlook(self.solver.rows_a_step * self.rows.n)
 
-    def review(self, task: Task, outlook: Outlook, cost: int, interrupted: bool) -> None:
-        """Ask the rules whether the task has ended, assessing its model where that is due.
+    def assessments_due(self, active: Sequence[Task]) -> list[Assessment | None]:
+        """Assess the models of those problems whose time it is, side by side."""
 
-        ``cost`` is what the next step of all problems together may need.
+        def assess(task: Task) -> Assessment | None:
+            due = task.state.step > task.resumed_at and self.solver.due(task.state.step)
+            return self.solver.assess(task.problem, task.state) if due else None
+
+        return self.workers.run(assess, active)
+
+    def review(self, task: Task, outlook: Outlook, cost: int, assessment: Assessment | None, interrupted: bool) -> None:
+        """Ask the rules whether the task has ended.
+
+        ``cost`` is what the next step of all problems together may need, ``assessment`` the model's, if it was due.
         """
         progress = self._progress(task, outlook, cost)
-        due = task.state.step > task.resumed_at and self.solver.due(task.state.step)
-        if due:
-            assessment = self._assess(task, progress)
+        if assessment is not None:
+            self._show(task, progress, assessment)
             self.solver.remember(task.state, assessment)
             progress = progress._replace(
                 gap=assessment.gap,
@@ -134,12 +142,13 @@ class _Run:
         task.reason = first_reason(task.rules, progress)
         if interrupted and task.steps() > 0:
             task.reason = task.reason or StopReason.INTERRUPT
-        if task.reason is not None and not due:
-            self._assess(task, progress)
+        if task.reason is not None and assessment is None:
+            self._show(task, progress, self.solver.assess(task.problem, task.state))
 
     def assess(self, task: Task) -> None:
         outlook = self.outlook(task)
-        self._assess(task, self._progress(task, outlook, outlook.next_cost))
+        progress = self._progress(task, outlook, outlook.next_cost)
+        self._show(task, progress, self.solver.assess(task.problem, task.state))
 
     def tick(self, task: Task) -> None:
         if self.callbacks and self.clock.seconds() >= self.next_tick:
@@ -160,14 +169,12 @@ class _Run:
             passes=outlook.passes,
         )
 
-    def _assess(self, task: Task, progress: Progress) -> Assessment:
-        assessment = self.solver.assess(task.problem, task.state)
+    def _show(self, task: Task, progress: Progress, assessment: Assessment) -> None:
         task.assessment = assessment
         row = snapshot(task.number, task.state.step, progress, assessment)
         with self.clock.paused():
             for callback in self.callbacks:
                 callback.assessed(row)
-        return assessment
 
 
 def _joined(drawn: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:

@@ -8,6 +8,7 @@ computed for the others alone.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,24 +16,30 @@ from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
+from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows
 from slackwater.gram.source import IndexArray
+from slackwater.kernels.radial import Gaussian
 from slackwater.objectives import hinge_total
 from slackwater.solvers.coupling import Scaling
 from slackwater.solvers.drive import Task
-from slackwater.training.course import Course
+from slackwater.training.course import GAP, Course
 from slackwater.training.run import Ending, with_losses
 from slackwater.training.training_set import TrainingSet
 
 BEYOND = 1.1  # the margin from which on an example is set aside
+_ON_THE_WAY = (0.3, 0.1)  # gaps at which a solution tells who else is to be set aside,
+_WELL_BEYOND = 1.2  # by this margin: the solution is still to change
+_FEWEST_TO_GO = 0.1  # of the active examples, for moving the others to pay
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
 
 
 class Look(NamedTuple):
-    """Examples set aside that models are judged by in the end."""
+    """Examples that models are judged by in the end: set aside, or active and known from rounded values only."""
 
     examples: IndexArray
     stands_for: NDArray[np.float64]  # so many examples, each of them
     responses: NDArray[np.float64]  # (problems, examples)
+    active: int  # so many of them, the last ones, are active
 
 
 class Growth:
@@ -41,8 +48,9 @@ class Growth:
     ``alpha`` and ``responses`` have a row for each problem; the responses are kept up to date for active examples.
     """
 
-    def __init__(self, course: Course, whole: TrainingSet, n_classes: int) -> None:
+    def __init__(self, course: Course, whole: TrainingSet, n_classes: int, examples: IndexArray) -> None:
         self.sketch: Features | None = None  # for a first, cheap judgement of newcomers
+        self.coarse = False  # whether rows may be kept coarsely
         self.course = course
         self.whole = whole
         self.n_classes = n_classes
@@ -50,39 +58,90 @@ class Growth:
         self.labels = np.stack([problem.labels for problem in self.problems])
         self.alpha = np.zeros(self.labels.shape)
         self.responses = np.zeros(self.labels.shape)
-        self.active: IndexArray = np.empty(0, dtype=np.intp)
         self.judged = np.full(whole.n, np.inf)  # the least margin of each example when it was last looked at
         self.steps = [0] * len(self.problems)
         self.tasks: list[Task] = []
+        self.active = examples  # at work now
+        self.memory = RowMemory(self._features())
+        features = self._features().part(examples)
+        self.rows = SelectedRows(features, self.memory, coarse=False)
+        self.part = whole.arranged(examples, self.rows, features)
 
-    def solve(self, examples: IndexArray, tol: float) -> bool:
-        """Make these examples the active ones and solve; False if something else than the tolerance ended it."""
-        part = self.whole.part(examples)
-        self.tasks = self.course.tasks(part, self.n_classes, tol)
+    def solve_and_shrink(self, tol: float) -> bool:
+        """Solve, setting aside on the way who is beyond the margin by then."""
+        for gap in _ON_THE_WAY:
+            if not self.solve(gap):
+                return False
+            kept = self._mattering(_WELL_BEYOND)
+            if len(kept) <= (1.0 - _FEWEST_TO_GO) * len(self.active):
+                self._change(kept, kept[:0])
+        return self.solve(tol)
+
+    def solve(self, tol: float) -> bool:
+        """Solve for the active examples; False if something else than the tolerance ended it."""
+        self.tasks = self.course.tasks(self.part, self.n_classes, tol)
         for number, task in enumerate(self.tasks):
             task.state.step = self.steps[number]
-            task.state.alpha[:] = self.alpha[number, examples]
-            task.state.responses[:] = self.responses[number, examples]
-        reached = self.course.drive(self.tasks, part)
+            task.state.alpha[:] = self.alpha[number, self.active]
+            task.state.responses[:] = self.responses[number, self.active]
+        reached = self.course.drive(self.tasks, self.part)
         for number, task in enumerate(self.tasks):
             self.steps[number] = task.state.step
-            self.alpha[number, examples] = task.state.alpha
-            self.responses[number, examples] = task.state.responses
-        self.active = examples
+            self.alpha[number, self.active] = task.state.alpha
+            self.responses[number, self.active] = task.state.responses
         return reached
 
-    def let_in(self, newcomers: IndexArray) -> IndexArray:
-        """Judge newcomers by the support vectors; the examples to be active next."""
+    def let_in(self, newcomers: IndexArray, beyond: float = BEYOND) -> None:
+        """Set aside who is beyond the margin, of the active examples and of the newcomers; the others are active next.
+
+        Newcomers are judged by the support vectors' rows, which are wanted for the next solution anyway.
+        """
         likely = newcomers if self.sketch is None else self._likely(newcomers, self.sketch)
-        self.responses[:, likely] = self._responses(likely, self._features())
-        self.active = np.union1d(self.active, likely)
-        return self.active[self._matters(self.active, self.responses[:, self.active], BEYOND)]
+        self._change(self._mattering(beyond), likely)
+        self.responses[:, likely] = self._responses_by_rows(likely)
+        self._change(self._mattering(beyond), likely[:0])
+
+    def _change(self, kept: IndexArray, newcomers: IndexArray) -> None:
+        """Go on with some of the active examples, by their places, and with newcomers."""
+        place = np.full(self.whole.n, -1)
+        place[self.active] = np.arange(len(self.active))
+        rows_kept = place[self._support()]
+        self.active = np.concatenate([self.active[kept], newcomers])
+        features = self._features().part(self.active)
+        if self.coarse == self.rows.coarse:
+            self.rows = self.rows.carried_over(features, kept, rows_kept)
+        else:
+            self.rows = SelectedRows(features, self.memory, self.coarse)
+        self.part = self.whole.arranged(self.active, self.rows, features)
+
+    def _mattering(self, beyond: float) -> IndexArray:
+        """The places of those active examples that are not beyond the margin."""
+        return np.flatnonzero(self._matters(self.active, self.responses[:, self.active], beyond))
 
     def _likely(self, newcomers: IndexArray, sketch: Features) -> IndexArray:
         """Those that a sketch of the data does not place safely beyond the margin."""
         error = self._responses(self.active, sketch) - self.responses[:, self.active]
-        safely = BEYOND + 2.0 * float(np.sqrt(np.mean(error**2, axis=1)).max())
+        safely = BEYOND + 2.0 * np.sqrt(np.mean(error**2, axis=1, keepdims=True))
         return newcomers[self._matters(newcomers, self._responses(newcomers, sketch), safely)]
+
+    def tolerates_rounding(self) -> bool:
+        """Whether the models to come would hardly feel that kernel values are rounded to two bytes.
+
+        A response is then off by ‖α‖ times the rounding. That costs the slack of as much for all support vectors or,
+        if that is less, a w longer by as much as the worst of them is off.
+        """
+        if not isinstance(self._features().kernel, Gaussian):
+            return False
+        growth = math.sqrt(self.whole.n / len(self.active))
+        costs = []
+        for task in self.tasks:
+            if task.assessment is None:
+                raise RuntimeError("models are to be found before they are judged")
+            alpha, caps = task.state.alpha, task.state.caps
+            off = ROUNDING * growth * float(np.linalg.norm(alpha))
+            slack = 0.4 * off * float(caps[alpha > 0.0].sum()) / max(task.assessment.objective, 1e-300)
+            costs.append(min(slack, 9.0 * off))
+        return float(np.mean(costs)) <= GAP / 3.0
 
     def bounded_share(self) -> float:
         """The share of active examples whose coefficients are as large as they may be, over all problems."""
@@ -98,11 +157,43 @@ class Growth:
         """Of the examples set aside, those that were nearest to the margin then, and some of the others."""
         aside = self.aside
         aside = aside[np.argsort(self.judged[aside], kind="stable")]
-        others = rng.permutation(aside[_NEAREST:])[:_OTHERS]
-        stand_for = np.full(len(others), max(len(aside) - _NEAREST, 0) / max(len(others), 1))
-        examples = np.concatenate([aside[:_NEAREST], others])
-        stands_for = np.concatenate([np.ones(len(examples) - len(others)), stand_for])
-        return Look(examples, stands_for, self._responses(examples, self._features()))
+        nearest, others = aside[:_NEAREST], aside[_NEAREST:]
+        active = self.active if self.rows.coarse else self.active[:0]
+        some_others, some_active = rng.permutation(others)[:_OTHERS], rng.permutation(active)[:_OTHERS]
+        examples = np.concatenate([nearest, some_others, some_active])
+        stands_for = np.repeat(
+            [1.0, len(others) / max(len(some_others), 1), len(active) / max(len(some_active), 1)],
+            [len(nearest), len(some_others), len(some_active)],
+        )
+        return Look(examples, stands_for, self._responses(examples, self._features()), len(some_active))
+
+    def lost_by_rounding(self, look: Look) -> float:
+        """What rounding costs, compared with the objective, as far as the active examples of the look tell."""
+        costs = [
+            self._losses(number, look, look.active) / max(task.assessment.objective, 1e-300)
+            for number, task in enumerate(self.tasks)
+            if task.assessment is not None
+        ]
+        return float(np.mean(costs))
+
+    def sharpen(self) -> None:
+        """From now on without rounding."""
+        self.coarse = False
+        self._change(np.arange(len(self.active)), self.active[:0])
+        self.responses[:, self.active] = self._responses_by_rows(self.active)
+
+    def _losses(self, number: int, look: Look, last: int) -> float:
+        """Losses that a problem did not show, of the last examples of a look."""
+        if last == 0:
+            return 0.0
+        examples, scaling, problem = look.examples[-last:], self.scaling(self.tasks[number]), self.problems[number]
+        offsets = problem.labels[examples] * scaling.bias
+        caps = look.stands_for[-last:] * self.course.solver.caps(problem)[examples]
+        losses = hinge_total(scaling.scale * look.responses[number, -last:] + offsets, caps)
+        if look.active:
+            shown = scaling.scale * self.responses[number, examples[-look.active :]] + offsets[-look.active :]
+            losses -= hinge_total(shown, caps[-look.active :])
+        return losses
 
     def endings(self, look: Look) -> list[Ending]:
         """The models, with what they cost on all examples, also on those that were set aside."""
@@ -111,11 +202,8 @@ class Growth:
             if task.assessment is None or task.reason is None:
                 raise RuntimeError("the training loop ended without assessing a model")
             scaling = self.scaling(task)
-            problem = self.problems[number]
-            margins = scaling.scale * look.responses[number] + problem.labels[look.examples] * scaling.bias
-            caps = look.stands_for * self.course.solver.caps(problem)[look.examples]
-            assessment = with_losses(task.assessment, hinge_total(margins, caps))
-            coefficients = scaling.scale * self.alpha[number] * problem.labels
+            assessment = with_losses(task.assessment, self._losses(number, look, len(look.examples)))
+            coefficients = scaling.scale * self.alpha[number] * self.labels[number]
             expansion = Expansion.from_dense(coefficients, scaling.bias)
             endings.append(Ending(expansion, assessment, task.reason, task.state.step))
         return endings
@@ -130,11 +218,26 @@ class Growth:
 
     def _responses(self, examples: IndexArray, features: Features) -> NDArray[np.float64]:
         """Responses of examples, of all problems, from the coefficients: shape (problems, examples)."""
-        support = np.flatnonzero((self.alpha > 0.0).any(axis=0))
+        support = self._support()
         signed = self.alpha[:, support] * self.labels[:, support]
         return np.asarray(self.labels[:, examples] * features.values(examples, support, signed).T)
 
-    def _matters(self, examples: IndexArray, responses: NDArray[np.float64], beyond: float) -> NDArray[np.bool_]:
+    def _responses_by_rows(self, last: IndexArray) -> NDArray[np.float64]:
+        """The same for the last of the active examples, by rows that are kept; where there is no room, without them."""
+        support = self._support()
+        if len(support) > self.rows.slots:
+            return self._responses(last, self._features())
+        places = np.flatnonzero((self.alpha[:, self.active] > 0.0).any(axis=0))
+        signed = (self.alpha * self.labels)[:, self.active[places]]
+        values = self.rows.fetch(places).combinations(signed, len(self.active) - len(last))
+        return np.asarray(self.labels[:, last] * values)
+
+    def _support(self) -> IndexArray:
+        return np.flatnonzero((self.alpha > 0.0).any(axis=0))
+
+    def _matters(
+        self, examples: IndexArray, responses: NDArray[np.float64], beyond: float | NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
         """Which examples are support vectors of a problem, or not beyond its margin."""
         scalings = [self.scaling(task) for task in self.tasks]
         scale = np.array([[each.scale] for each in scalings])

@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from slackwater.gram.sketch import SAMPLE, sketched
@@ -26,6 +28,7 @@ FEWEST_EXAMPLES = 8192  # with fewer, the exact solution takes no time worth sav
 _SAMPLE_SHARE, _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 16, 2048, 16384
 _FEWEST_OF_A_CLASS = 32
 _GROWTH = 4
+_MANY = 0.25  # of those set aside, that turn out to matter
 
 
 def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan) -> Outcome:
@@ -39,13 +42,14 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
     if narrow is not None:
         return Outcome(narrow.approximate(rng), course.recorder)
     whole = training_set.arranged(np.arange(training_set.n), training_set.rows, features)
-    growth = Growth(course, whole, n_classes)
     shuffled = _shuffled_by_class(whole, rng)
-    reached = growth.solve(np.sort(shuffled[: _sample_size(whole.n)]), GAP)
+    growth = Growth(course, whole, n_classes, np.sort(shuffled[: _sample_size(whole.n)]))
+    reached = growth.solve(GAP)
     if reached:
         endings = endings_in_span(growth, features, rng) if training_set.certified else None
         if endings is not None:
             return Outcome(endings, course.recorder)
+        growth.coarse = growth.tolerates_rounding()
         growth.sketch = sketched(features, shuffled[:SAMPLE])
         return Outcome(_grown(growth, shuffled, rng), course.recorder)
     return Outcome(growth.endings(growth.look_back(rng)), course.recorder)
@@ -53,12 +57,18 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
 
 def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> list[Ending]:
     """Let in the other examples, so that four times as many are known; in the end, look at the models as they are."""
-    known, reached = len(growth.active), True
+    known, reached = len(growth.active), True  # the sample
     while known < len(shuffled) and reached:
         newcomers = shuffled[known : _GROWTH * known]
         known += len(newcomers)
-        reached = growth.solve(growth.let_in(np.sort(newcomers)), GAP)
-    endings = growth.endings(growth.look_back(rng))
+        growth.let_in(np.sort(newcomers))
+        reached = growth.solve_and_shrink(GAP)
+    look = growth.look_back(rng)
+    if reached and growth.lost_by_rounding(look) > 0.5 * GAP:
+        growth.sharpen()
+        reached = growth.solve(GAP)
+        look = growth.look_back(rng)
+    endings = growth.endings(look)
     for look_again in (_by_sketch, _at_all, _with_all):
         if not reached or np.mean([each.assessment.gap for each in endings]) <= GAP_OF_ALL:
             break
@@ -68,20 +78,25 @@ def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> li
 
 
 def _by_sketch(growth: Growth) -> bool:
-    """Judge those set aside once more, as before."""
-    return growth.solve(growth.let_in(growth.aside), GAP)
+    """Judge those set aside once more, as before. Where many of them matter, none should have been set aside."""
+    aside, known = growth.aside, len(growth.active)
+    growth.let_in(aside)
+    if len(growth.active) - known > _MANY * len(aside):
+        growth.let_in(growth.aside, math.inf)
+    return growth.solve(GAP)
 
 
 def _at_all(growth: Growth) -> bool:
     """Judge every one of those set aside by the kernel itself."""
     growth.sketch = None
-    return growth.solve(growth.let_in(growth.aside), GAP)
+    growth.let_in(growth.aside)
+    return growth.solve(GAP)
 
 
 def _with_all(growth: Growth) -> bool:
     """Set none aside any more: the exact way, from where growth has come to."""
-    growth.let_in(growth.aside)
-    return growth.solve(np.arange(growth.whole.n), GAP)
+    growth.let_in(growth.aside, math.inf)
+    return growth.solve(GAP)
 
 
 def _sample_size(n: int) -> int:

@@ -1,0 +1,41 @@
+"""Points with less precision where it does not tell, and with all of it where it does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slackwater.gram.features import Features
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.kernels import Gaussian
+from slackwater.kernels.points import DensePoints
+from slackwater.workers import Workers
+
+
+def features_of(X, gamma):
+    return Features(Gaussian(gamma), DensePoints(X), EvaluationLedger(), Workers(), 10**6, 0)
+
+
+def test_coordinates_that_cancel_stay_double_while_kernel_values_become_single():
+    rng = np.random.default_rng(0)
+    X = 5000.0 + rng.random((60, 3))
+    lean = features_of(X, 2.0).lean()
+    values = lean.columns(np.arange(60))
+    assert values.dtype == np.float32
+    assert lean.points.values.dtype == np.float64
+    exact = np.exp(-2.0 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(values, exact, atol=1e-6)
+    part = lean.part(np.array([3, 9]))
+    assert part.points.dtype == np.float32
+    np.testing.assert_allclose(part.columns(np.array([1]))[:, 0], exact[[3, 9], 9], atol=1e-6)
+
+
+def test_other_coordinates_become_single():
+    X = np.random.default_rng(0).random((60, 3))
+    lean = features_of(X, 2.0).lean()
+    assert lean.points.values.dtype == np.float32
+    np.testing.assert_allclose(lean.columns(np.arange(5)), features_of(X, 2.0).columns(np.arange(5)), atol=1e-6)
+
+
+def test_what_is_single_is_left_as_it_is():
+    features = features_of(np.random.default_rng(0).random((60, 3)).astype(np.float32), 2.0)
+    assert features.lean() is features

@@ -1,0 +1,126 @@
+"""Rows of a changing selection are those of the kernel, however they were moved about in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slackwater.gram.features import Features
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows
+from slackwater.kernels import Gaussian, Linear
+from slackwater.kernels.points import DensePoints
+from slackwater.workers import Workers
+
+
+def features_of(X, cache_bytes=10**6, workers=None, kernel=None):
+    return Features(kernel or Gaussian(1.0), DensePoints(X), EvaluationLedger(), workers or Workers(), cache_bytes, 0)
+
+
+def points(n, seed=0):
+    return np.random.default_rng(seed).random((n, 3)).astype(np.float32)
+
+
+def gaussian(X):
+    return np.exp(-((X[:, None].astype(float) - X[None].astype(float)) ** 2).sum(axis=2))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(5, 80), coarse=st.booleans(), room=st.floats(0.01, 2.0))
+def test_rows_survive_any_change_of_the_selection(seed, n, coarse, room):
+    rng = np.random.default_rng(seed)
+    X = points(n, seed)
+    K = gaussian(X)
+    tolerance = 1e-5 if coarse else 1e-6
+    with Workers(2) as workers:
+        features = features_of(X, int(room * 4 * n * n), workers)
+        memory = RowMemory(features)
+        active = np.sort(rng.permutation(n)[: rng.integers(2, n)])
+        rows = SelectedRows(features.part(active), memory, coarse)
+        for _ in range(4):
+            for _ in range(2):
+                wanted = rng.permutation(len(active))[: rng.integers(1, len(active) + 1)]
+                block = rows.fetch(wanted)
+                expected = K[np.ix_(active[wanted], active)]
+                np.testing.assert_allclose(block.at(np.arange(len(active))), expected, atol=tolerance)
+            kept = np.union1d([0], np.flatnonzero(rng.random(len(active)) < rng.choice([0.3, 0.8, 1.0])))
+            aside = np.setdiff1d(np.arange(n), active)
+            newcomers = rng.permutation(aside)[: rng.integers(0, len(aside) + 1)]
+            carried = kept[rng.random(len(kept)) < 0.7]
+            active = np.concatenate([active[kept], newcomers])
+            rows = rows.carried_over(features.part(active), kept, carried)
+
+
+@pytest.mark.parametrize("coarse", [False, True])
+def test_sums_of_rows_are_those_of_the_kernel(coarse):
+    X = points(300)
+    rows = SelectedRows(features_of(X), RowMemory(features_of(X)), coarse)
+    coefficients = np.random.default_rng(1).standard_normal((3, 200))
+    wanted = np.random.default_rng(2).permutation(300)[:200]
+    found = rows.fetch(wanted).combinations(coefficients, 40)
+    np.testing.assert_allclose(found, coefficients @ gaussian(X)[wanted][:, 40:], atol=1e-3)
+    labels = np.where(X[:, 0] > 0.5, 1, -1).astype(np.int8)
+    responses = np.zeros(300)
+    rows.fetch(wanted).add_to(responses, labels, coefficients[0])
+    np.testing.assert_allclose(responses, labels * (coefficients[0] @ gaussian(X)[wanted]), atol=1e-3)
+
+
+def test_only_what_is_new_is_computed():
+    X = points(50)
+    features = features_of(X)
+    active = np.arange(30)
+    rows = SelectedRows(features.part(active), RowMemory(features), coarse=True)
+    rows.fetch([3, 5, 7])
+    assert features.ledger.train == 3 * 30
+    kept = np.arange(2, 30)
+    rows = rows.carried_over(features.part(np.arange(2, 40)), kept, np.array([3, 7, 9]))
+    assert features.ledger.train == 3 * 30 + 2 * 10  # the new columns of two rows; 9 was not held
+    rows.fetch([1, 5])  # 3 and 7 by their new numbers
+    assert features.ledger.train == 3 * 30 + 2 * 10
+    rows.fetch([7])
+    assert features.ledger.train == 3 * 30 + 2 * 10 + 38
+
+
+def test_the_row_least_recently_used_makes_room():
+    X = points(20)
+    features = features_of(X, cache_bytes=3 * 20 * 4)
+    rows = SelectedRows(features, RowMemory(features), coarse=False)
+    assert rows.slots == 3
+    for index in (0, 1, 2, 0, 3):
+        rows.fetch([index])
+    charged = features.ledger.train
+    rows.fetch([0, 3])
+    assert features.ledger.train == charged
+    rows.fetch([1])
+    assert features.ledger.train == charged + 20
+
+
+def test_more_rows_than_there_is_room_for_come_in_memory_of_their_own():
+    X = points(20)
+    features = features_of(X, cache_bytes=3 * 20 * 4)
+    rows = SelectedRows(features, RowMemory(features), coarse=True)
+    found = rows.fetch(np.arange(20)).at(np.arange(20))
+    np.testing.assert_allclose(found, gaussian(X), atol=1e-6)
+
+
+def test_rounding_is_as_large_as_it_is_said_to_be():
+    X = points(400)
+    rows = SelectedRows(features_of(X), RowMemory(features_of(X)), coarse=True)
+    error = rows.fetch(np.arange(400)).at(np.arange(400)) - gaussian(X)
+    assert np.sqrt(np.mean(error[~np.eye(400, dtype=bool)] ** 2)) == pytest.approx(ROUNDING, rel=0.1)
+
+
+def test_values_that_may_be_larger_than_one_are_not_kept_coarsely():
+    features = features_of(points(20), kernel=Linear())
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        SelectedRows(features, RowMemory(features), coarse=True)
+
+
+def test_memory_that_holds_not_even_a_row_still_serves():
+    X = points(30)
+    features = features_of(X, cache_bytes=10)
+    rows = SelectedRows(features, RowMemory(features), coarse=False)
+    assert rows.slots == 0
+    np.testing.assert_allclose(rows.fetch([4]).at(np.arange(30)), gaussian(X)[[4]], atol=1e-6)
