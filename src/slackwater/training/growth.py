@@ -30,6 +30,7 @@ BEYOND = 1.1  # the margin from which on an example is set aside
 _ON_THE_WAY = (0.3, 0.1)  # gaps at which a solution tells who else is to be set aside,
 _WELL_BEYOND = 1.2  # by this margin: the solution is still to change
 _FEWEST_TO_GO = 0.1  # of the active examples, for moving the others to pay
+_FEWEST_KNOWN = 128  # examples to estimate an error from
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
 
 
@@ -119,8 +120,14 @@ class Growth:
         return np.flatnonzero(self._matters(self.active, self.responses[:, self.active], beyond))
 
     def _likely(self, newcomers: IndexArray, sketch: Features) -> IndexArray:
-        """Those that a sketch of the data does not place safely beyond the margin."""
-        error = self._responses(self.active, sketch) - self.responses[:, self.active]
+        """Those that a sketch of the data does not place safely beyond the margin.
+
+        How safely, the error says for active examples other than support vectors: like newcomers, they have no share in
+        their own response, which is what a sketch shows worst.
+        """
+        unsupported = self.active[~(self.alpha[:, self.active] > 0.0).any(axis=0)]
+        known = unsupported if len(unsupported) >= _FEWEST_KNOWN else self.active
+        error = self._responses(known, sketch) - self.responses[:, known]
         safely = BEYOND + 2.0 * np.sqrt(np.mean(error**2, axis=1, keepdims=True))
         return newcomers[self._matters(newcomers, self._responses(newcomers, sketch), safely)]
 
