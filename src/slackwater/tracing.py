@@ -91,11 +91,13 @@ class Recorder:
     rows: list[Snapshot] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._places = {row[:2]: place for place, row in enumerate(self.rows)}
+        self._latest = {row[:2]: row for row in self.rows}
 
     def assessed(self, row: Snapshot) -> None:
-        place = self._places.setdefault(row[:2], len(self.rows))
-        self.rows[place : place + 1] = [row]
+        if row[:2] in self._latest:
+            self.rows.remove(self._latest[row[:2]])
+        self._latest[row[:2]] = row
+        self.rows.append(row)
 
     def tick(self, progress: Progress) -> None:
         pass

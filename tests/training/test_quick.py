@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 
 import numpy as np
@@ -198,3 +199,52 @@ def test_growth_looks_ever_closer_until_the_gap_is_what_it_says(monkeypatch, rou
     objective = 0.5 / model.margin_**2 + loss
     exact = SVC(random_state=0, tol=1e-3, **settings).fit(X, y)
     assert 1.0 - exact.history_["bound"][-1] / objective <= model.gap_ + 0.06
+
+
+def test_rows_in_double_precision_stay_so_where_values_cancel():
+    """A linear kernel of points far from the origin: single precision would lose what tells the classes apart."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8500, 20))
+    y = (X[:, 0] + X[:, 1] + 0.1 * rng.standard_normal(8500) > 0).astype(int)
+    model = SVC(kernel="linear", random_state=0).fit(X + 300.0, y)
+    assert model.stop_reason_ == "tol"
+    assert model.score(X + 300.0, y) > 0.97
+
+
+@pytest.mark.parametrize("road", ["growth", "narrow"])
+def test_slack_nu_counts_all_examples(road):
+    X, y, settings = ROADS[road](9000)
+    settings = {**settings, "C": 0.5}
+    model = SVC(random_state=0, **settings).fit(X, y)
+    signs = np.where(y == 1, 1.0, -1.0)
+    slack = np.maximum(0.0, 1.0 - signs * model.decision_function(X)).mean()
+    assert model.slack_nu_ == pytest.approx(slack * model.margin_, rel=0.15)
+
+
+@pytest.mark.parametrize("at", ["let_in", "_change", "_likely"])
+def test_ctrl_c_between_stages_leaves_a_model(monkeypatch, at):
+    original = getattr(growth.Growth, at)
+    pressed = []
+
+    def interrupted(self, *args):
+        if not pressed:
+            pressed.append(at)
+            signal.raise_signal(signal.SIGINT)
+        return original(self, *args)
+
+    monkeypatch.setattr(growth.Growth, at, interrupted)
+    X, y, settings = separated()
+    before = signal.getsignal(signal.SIGINT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVC(random_state=0, **settings).fit(X, y)
+    assert pressed == [at]
+    assert model.stop_reason_ == "interrupted"
+    assert model.score(X, y) > 0.8
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_history_is_in_order_with_several_classes():
+    X, y, settings = separated()
+    model = SVC(random_state=0, **settings).fit(X, y + 2 * (X[:, 3] > 0.5))
+    assert (np.diff(model.history_["evaluations"]) >= 0).all()

@@ -70,9 +70,9 @@ class SVC(KernelClassifier):
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     cache_size : float, optional
-        Memory for kernel rows, in MB. By default a sixth of the machine's memory, a third for the nearly sparse matrix
-        of a narrow kernel; taken as it is needed. For rows it changes the time, not the model (but for rounding); a
-        sparse matrix that does not fit is not used.
+        Memory for kernel rows, in MB (64 more for those being computed). By default a sixth of the machine's memory, a
+        third for the nearly sparse matrix of a narrow kernel; taken as it is needed. For rows it changes the time, not
+        the model (but for rounding); a sparse matrix that does not fit is not used.
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.
@@ -93,7 +93,8 @@ class SVC(KernelClassifier):
         As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
     gap_ : float, or ndarray of shape (n_classes,)
         Relative gap: (primal - dual) / primal. Certified where ``tol`` was given or the quick way was not taken, else
-        an estimate from a sample: 0.03 for the examples that matter, at most 0.09 with the others.
+        an estimate from a sample: 0.03 for the examples that matter; with the others at most 0.09, of several classes
+        on average.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)

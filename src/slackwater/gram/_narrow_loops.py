@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater._jit import compiled, compiled_reordering
+from slackwater.kernels._loops import exp64
 
 _LOOK_AFTER = 8  # coordinates, after which a leaf is given up if all of its points are too far already
 
@@ -124,6 +125,24 @@ def gaussian_rows(
     return written, computed
 
 
+@compiled_reordering  # of at most a leaf's terms
+def _add_sums(
+    distances: Coordinates,
+    gamma: float,
+    coefficients: NDArray[np.float64],
+    values: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Add Σ_j coefficients[j, :] exp(-gamma·distances_j); far points of a near leaf are computed, too, side by side."""
+    for j in range(distances.size):
+        values[j] = exp64(-gamma * np.float64(distances[j]))
+    for k in range(out.size):
+        total = 0.0
+        for j in range(distances.size):
+            total += coefficients[j, k] * values[j]
+        out[k] += total
+
+
 @compiled
 def gaussian_sums(
     points: Coordinates,
@@ -142,6 +161,7 @@ def gaussian_sums(
     """
     d = lower.shape[1]
     distances = np.empty((starts[1:] - starts[:-1]).max(), packed.dtype)
+    values = np.empty(distances.size)
     computed = 0
     for i in range(points.shape[0]):
         out[i] = 0.0
@@ -153,11 +173,7 @@ def gaussian_sums(
             reach = distances[: last - first]
             if not _squared_distances(points[i], packed[first * d : last * d], limit, reach):
                 continue
-            for j in range(last - first):
-                if reach[j] <= limit:
-                    value = np.exp(-gamma * reach[j])
-                    for k in range(out.shape[1]):
-                        out[i, k] += coefficients[first + j, k] * value
+            _add_sums(reach, gamma, coefficients[first:last], values, out[i])
     return computed
 
 

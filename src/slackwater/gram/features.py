@@ -47,7 +47,9 @@ class Features:
         return replace(self, points=self.points.take(indices))
 
     def lean(self) -> Features:
-        """The same with kernel values in single precision, and coordinates where the values hardly feel it (1e-5)."""
+        """Of dense points with a Gaussian: the same with kernel values in single precision, and coordinates, too, where
+        the values hardly feel that (1e-5).
+        """
         points = self.points
         if not isinstance(points, DensePoints) or not isinstance(self.kernel, Gaussian):
             return self

@@ -64,11 +64,13 @@ class DenseRows:
     def combinations(self, coefficients: Floats, first: int) -> NDArray[np.float64]:
         """Σ_k coefficients[:, k] row_k from column ``first`` on: shape (functions, columns).
 
-        Multiplied in single precision, and summed in double over parts of the rows.
+        Rows in double precision are multiplied in double, others in single; parts of the rows are summed in double.
         """
-        factors = (self.step * coefficients).astype(np.float32)
+        largest = np.abs(coefficients).max(initial=0.0)
+        single = self.base.dtype != np.float64 and (largest == 0.0 or 1e-30 < largest < 1e30)
+        factors = (self.step * coefficients).astype(np.float32 if single else np.float64)
         sums = np.zeros((len(factors), self.base.shape[1] - first))
-        rows = np.empty((_ROWS_SUMMED, sums.shape[1]), np.float32)
+        rows = np.empty((_ROWS_SUMMED, sums.shape[1]), factors.dtype)
         for start in range(0, len(self), _ROWS_SUMMED):
             places = self.places[start : start + _ROWS_SUMMED]
             for row, place in zip(rows, places, strict=False):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,13 +56,15 @@ def drive(
     clock: Clock,
     callbacks: Sequence[Callback] = (),
     workers: Workers | None = None,
+    interrupted: threading.Event | None = None,
 ) -> None:
     """Advance every task until one of its rules, or Ctrl-C, ends it; ``reason`` and ``assessment`` say how.
 
-    With ``workers`` the problems draw and step side by side, which pays where a step takes milliseconds.
+    With ``workers`` the problems draw and step side by side, which pays where a step takes milliseconds. Whoever drives
+    several times holds an ``interrupt_flag`` for all of them and passes what it raises.
     """
     run = _Run(solver, rows, ledger, clock, callbacks, workers or Workers())
-    with _interrupt_flag() as interrupted:
+    with interrupt_flag() if interrupted is None else nullcontext(interrupted) as interrupted:
         for task in tasks:
             if task.reason is not None:  # a resumed run in which this problem had already ended
                 run.assess(task)
@@ -192,7 +194,7 @@ def _rows_ahead(step: int) -> int:
 
 
 @contextmanager
-def _interrupt_flag() -> Iterator[threading.Event]:
+def interrupt_flag() -> Iterator[threading.Event]:
     """Turn the first Ctrl-C into a flag, so that it cannot tear a step apart; the second one raises."""
     flag = threading.Event()
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as under nohup: it stays ignored

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from slackwater.solvers.drive import Task, drive
+from slackwater.solvers.drive import Task, drive, interrupt_flag
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import StopReason
 from slackwater.tracing import Callback, Clock, Recorder
@@ -27,6 +29,14 @@ class Course:
     plan: Plan
     recorder: Recorder = field(default_factory=Recorder)
     clock: Clock = field(default_factory=Clock)
+    interrupted: threading.Event = field(default_factory=threading.Event)
+
+    @classmethod
+    @contextmanager
+    def of(cls, solver: DualBlocks, seed: int, plan: Plan) -> Iterator[Course]:
+        """A course that Ctrl-C brings to an early end, with a model, also between its stages."""
+        with interrupt_flag() as interrupted:
+            yield cls(solver, seed, plan, interrupted=interrupted)
 
     def rng(self) -> np.random.Generator:
         """For choices that a stage makes; the problems have streams of their own."""
@@ -43,5 +53,17 @@ class Course:
         """Solve; whether all problems came to their tolerance."""
         callbacks: list[Callback] = [self.recorder, *self.plan.watchers()]
         workers = None if training_set.features is None else training_set.features.workers
-        drive(self.solver, tasks, training_set.rows, training_set.ledger, self.clock, callbacks, workers)
+        drive(
+            self.solver,
+            tasks,
+            training_set.rows,
+            training_set.ledger,
+            self.clock,
+            callbacks,
+            workers,
+            self.interrupted,
+        )
+        if self.interrupted.is_set():  # a stage that has come to its end is not the end of the course
+            for task in tasks:
+                task.reason = StopReason.INTERRUPT
         return all(task.reason is StopReason.TOLERANCE for task in tasks)

@@ -97,7 +97,8 @@ class Growth:
 
         Newcomers are judged by the support vectors' rows, which are wanted for the next solution anyway.
         """
-        likely = newcomers if self.sketch is None else self._likely(newcomers, self.sketch)
+        sketch = None if math.isinf(beyond) else self.sketch
+        likely = newcomers if sketch is None else self._likely(newcomers, sketch)
         self._change(self._mattering(beyond), likely)
         self.responses[:, likely] = self._responses_by_rows(likely)
         self._change(self._mattering(beyond), likely[:0])
@@ -209,7 +210,10 @@ class Growth:
             if task.assessment is None or task.reason is None:
                 raise RuntimeError("the training loop ended without assessing a model")
             scaling = self.scaling(task)
-            assessment = with_losses(task.assessment, self._losses(number, look, len(look.examples)))
+            share = task.problem.total_weight / self.problems[number].total_weight
+            known = task.assessment._replace(slack_nu=share * task.assessment.slack_nu)
+            cost = self.course.solver.C * self.problems[number].total_weight
+            assessment = with_losses(known, self._losses(number, look, len(look.examples)), cost)
             coefficients = scaling.scale * self.alpha[number] * self.labels[number]
             expansion = Expansion.from_dense(coefficients, scaling.bias)
             endings.append(Ending(expansion, assessment, task.reason, task.state.step))

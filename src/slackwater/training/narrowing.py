@@ -112,7 +112,8 @@ class NarrowTraining:
         values = self.features.values(self.order[sample], self.order[support], coefficients[None, :])[:, 0]
         shown = scale * task.state.responses[sample] + labels * bias
         hidden = hinge_total(labels * (values + bias), caps) - hinge_total(shown, caps)
-        return _renumbered(found._replace(assessment=with_losses(found.assessment, hidden)), self.order)
+        cost = self.course.solver.C * task.problem.total_weight
+        return _renumbered(found._replace(assessment=with_losses(found.assessment, hidden, cost)), self.order)
 
 
 def train_on_narrow_rows(
@@ -121,9 +122,9 @@ def train_on_narrow_rows(
     """Train one model for each binary problem to the plan's tolerance; None if the kernel is not narrow."""
     if training_set.features is None:
         return None
-    course = Course(solver, seed, plan)
-    training = narrow_training(course, training_set, training_set.features.lean(), n_classes, course.rng())
-    return None if training is None else Outcome(training.exact(plan.tol), course.recorder)
+    with Course.of(solver, seed, plan) as course:
+        training = narrow_training(course, training_set, training_set.features.lean(), n_classes, course.rng())
+        return None if training is None else Outcome(training.exact(plan.tol), course.recorder)
 
 
 def narrow_training(

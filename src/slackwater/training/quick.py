@@ -14,9 +14,11 @@ import math
 
 import numpy as np
 
+from slackwater.gram.features import Features
 from slackwater.gram.sketch import SAMPLE, sketched
 from slackwater.gram.source import IndexArray
 from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.stopping import StopReason
 from slackwater.training.course import GAP, GAP_OF_ALL, Course
 from slackwater.training.growth import Growth
 from slackwater.training.narrowing import narrow_training
@@ -35,24 +37,26 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
     """Train one model for each binary problem of a set of examples with features."""
     if training_set.features is None:
         raise ValueError("examples must be given by features, not by kernel values")
-    features = training_set.features.lean()
-    course = Course(solver, seed, plan)
+    with Course.of(solver, seed, plan) as course:
+        return Outcome(_endings(course, training_set, training_set.features.lean(), n_classes), course.recorder)
+
+
+def _endings(course: Course, training_set: TrainingSet, features: Features, n_classes: int) -> list[Ending]:
     rng = course.rng()
     narrow = narrow_training(course, training_set, features, n_classes, rng)
     if narrow is not None:
-        return Outcome(narrow.approximate(rng), course.recorder)
+        return narrow.approximate(rng)
     whole = training_set.arranged(np.arange(training_set.n), training_set.rows, features)
     shuffled = _shuffled_by_class(whole, rng)
     growth = Growth(course, whole, n_classes, np.sort(shuffled[: _sample_size(whole.n)]))
-    reached = growth.solve(GAP)
-    if reached:
-        endings = endings_in_span(growth, features, rng) if training_set.certified else None
-        if endings is not None:
-            return Outcome(endings, course.recorder)
-        growth.coarse = growth.tolerates_rounding()
-        growth.sketch = sketched(features, shuffled[:SAMPLE])
-        return Outcome(_grown(growth, shuffled, rng), course.recorder)
-    return Outcome(growth.endings(growth.look_back(rng)), course.recorder)
+    if not growth.solve(GAP):
+        return growth.endings(growth.look_back(rng))
+    endings = endings_in_span(growth, features, rng) if training_set.certified else None
+    if endings is not None:
+        return endings
+    growth.coarse = growth.tolerates_rounding()
+    growth.sketch = sketched(features, shuffled[:SAMPLE])
+    return _grown(growth, shuffled, rng)
 
 
 def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> list[Ending]:
@@ -63,25 +67,30 @@ def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> li
         known += len(newcomers)
         growth.let_in(np.sort(newcomers))
         reached = growth.solve_and_shrink(GAP)
+    endings = _looked_at(growth, rng, reached)
+    for look_again in (_by_sketch, _at_all, _with_all):
+        gap = np.mean([each.assessment.gap for each in endings])
+        if any(each.reason is not StopReason.TOLERANCE for each in endings) or gap <= GAP_OF_ALL:
+            break
+        endings = _looked_at(growth, rng, look_again(growth))
+    return endings
+
+
+def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> list[Ending]:
+    """The models as the kernel itself has them; solved again without rounding, if that is what they suffer from."""
     look = growth.look_back(rng)
     if reached and growth.lost_by_rounding(look) > 0.5 * GAP:
         growth.sharpen()
-        reached = growth.solve(GAP)
+        growth.solve(GAP)
         look = growth.look_back(rng)
-    endings = growth.endings(look)
-    for look_again in (_by_sketch, _at_all, _with_all):
-        if not reached or np.mean([each.assessment.gap for each in endings]) <= GAP_OF_ALL:
-            break
-        reached = look_again(growth)
-        endings = growth.endings(growth.look_back(rng))
-    return endings
+    return growth.endings(look)
 
 
 def _by_sketch(growth: Growth) -> bool:
     """Judge those set aside once more, as before. Where many of them matter, none should have been set aside."""
-    aside, known = growth.aside, len(growth.active)
+    aside = growth.aside
     growth.let_in(aside)
-    if len(growth.active) - known > _MANY * len(aside):
+    if np.isin(growth.active, aside).sum() > _MANY * len(aside):
         growth.let_in(growth.aside, math.inf)
     return growth.solve(GAP)
 

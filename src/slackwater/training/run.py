@@ -97,11 +97,12 @@ def ending(solver: Solver, task: Task) -> Ending:
     return Ending(solver.expansion(task.problem, task.state), task.assessment, task.reason, int(task.state.step))
 
 
-def with_losses(assessment: Assessment, losses: float) -> Assessment:
-    """The same, with losses that the problem did not show."""
+def with_losses(assessment: Assessment, losses: float, cost: float) -> Assessment:
+    """The same, with losses that the problem did not show; ``cost`` is C times the weight of all examples."""
     objective = assessment.objective + losses
     gap = max(0.0, (objective - assessment.bound) / objective) if objective > 0.0 else 0.0
-    return assessment._replace(objective=objective, gap=gap)
+    slack_nu = assessment.slack_nu + losses * assessment.margin / cost
+    return assessment._replace(objective=objective, gap=gap, slack_nu=slack_nu)
 
 
 def _identity(solver: Solver, training_set: TrainingSet) -> str:
