@@ -30,7 +30,7 @@ FEWEST_EXAMPLES = 8192  # with fewer, the exact solution takes no time worth sav
 _SAMPLE_SHARE, _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 16, 2048, 16384
 _FEWEST_OF_A_CLASS = 32
 _GROWTH = 4
-_MANY = 0.25  # of those set aside, that turn out to matter
+_MANY = 0.25  # of those set aside, by which the active examples grow, less those that leave
 
 
 def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan) -> Outcome:
@@ -88,9 +88,9 @@ def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> list[
 
 def _by_sketch(growth: Growth) -> bool:
     """Judge those set aside once more, as before. Where many of them matter, none should have been set aside."""
-    aside = growth.aside
-    growth.let_in(aside)
-    if np.isin(growth.active, aside).sum() > _MANY * len(aside):
+    aside, before = len(growth.aside), len(growth.active)
+    growth.let_in(growth.aside)
+    if len(growth.active) - before > _MANY * aside:
         growth.let_in(growth.aside, math.inf)
     return growth.solve(GAP)
 
