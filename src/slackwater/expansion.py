@@ -11,8 +11,7 @@ from slackwater.errors import KernelError
 from slackwater.gram.narrow import narrow_combinations
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import combinations
-from slackwater.kernels.points import DensePoints, Points
-from slackwater.kernels.radial import Gaussian
+from slackwater.kernels.points import Points
 from slackwater.workers import Workers
 
 
@@ -40,9 +39,7 @@ def decision_values(
     workers: Workers,
 ) -> NDArray[np.float64]:
     """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k)."""
-    near = None
-    if isinstance(kernel, Gaussian) and isinstance(points, DensePoints) and isinstance(support, DensePoints):
-        near = narrow_combinations(kernel, points, support, coefficients, workers)
+    near = narrow_combinations(kernel, points, support, coefficients, workers)
     values = combinations(kernel, points, support, coefficients, workers) if near is None else near[0]
     values += biases
     if not np.isfinite(values).all():

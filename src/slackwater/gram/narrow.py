@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, IndexArray, as_indices, read_only
+from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block
-from slackwater.kernels.points import DensePoints, Floats
+from slackwater.kernels.points import DensePoints, Floats, Points
 from slackwater.kernels.radial import Gaussian
 from slackwater.workers import Workers
 
@@ -83,12 +84,15 @@ def _share_that_matters(features: Features, rng: np.random.Generator) -> float:
 
 
 def narrow_combinations(
-    kernel: Gaussian, points: DensePoints, support: DensePoints, coefficients: NDArray[np.float64], workers: Workers
+    kernel: Kernel, points: Points, support: Points, coefficients: NDArray[np.float64], workers: Workers
 ) -> tuple[NDArray[np.float64], int] | None:
-    """``kernels.blocks.combinations`` without the values of far points; None if too few of them are far.
+    """``kernels.blocks.combinations`` without the values of far points; None if too few of them are far, or if the
+    kernel is not a Gaussian of dense points.
 
     What is left out of a sum is less than _LEFT_OUT in all. Also returns how many distances were computed.
     """
+    if not isinstance(kernel, Gaussian) or not isinstance(points, DensePoints) or not isinstance(support, DensePoints):
+        return None
     if len(support) < _FEWEST_SUPPORT or len(points) < _FEWEST_POINTS or points.dtype != support.dtype:
         return None
     total = float(np.abs(coefficients).sum(axis=1).max())
@@ -136,14 +140,13 @@ def values_without_far_points(
     features: Features, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """``Features.values``, without the values of far points where most are far."""
-    kernel, points = features.kernel, features.points
-    if isinstance(kernel, Gaussian) and isinstance(points, DensePoints):
-        near = narrow_combinations(kernel, points.take(at), points.take(support), coefficients, features.workers)
-        if near is not None:
-            values, computed = near
-            features.ledger.charge(features.ledger.account, computed)
-            return values
-    return features.values(at, support, coefficients)
+    points = features.points
+    near = narrow_combinations(features.kernel, points.take(at), points.take(support), coefficients, features.workers)
+    if near is None:
+        return features.values(at, support, coefficients)
+    values, computed = near
+    features.ledger.charge(features.ledger.account, computed)
+    return values
 
 
 class Leaves:

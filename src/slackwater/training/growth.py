@@ -235,11 +235,11 @@ class Growth:
 
     def _responses_by_rows(self, last: IndexArray) -> NDArray[np.float64]:
         """The same for the last of the active examples, by rows that are kept; where there is no room, without them."""
-        support = self._support()
-        if len(support) > self.rows.slots:
+        if len(self._support()) > self.rows.slots:
             return self._responses(last, self._features())
         places = np.flatnonzero((self.alpha[:, self.active] > 0.0).any(axis=0))
-        signed = (self.alpha * self.labels)[:, self.active[places]]
+        support = self.active[places]
+        signed = self.alpha[:, support] * self.labels[:, support]
         values = self.rows.fetch(places).combinations(signed, len(self.active) - len(last))
         return np.asarray(self.labels[:, last] * values)
 

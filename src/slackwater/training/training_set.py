@@ -44,13 +44,6 @@ class TrainingSet:
     def n(self) -> int:
         return len(self.kept)
 
-    def part(self, indices: NDArray[np.intp]) -> TrainingSet:
-        """Some of the examples, in the order given; of examples given by features only."""
-        if self.features is None:
-            raise ValueError("only examples given by features can be divided")
-        features = self.features.part(indices)
-        return self.arranged(indices, features.rows(), features)
-
     def arranged(self, indices: NDArray[np.intp], rows: RowSource, features: Features | None) -> TrainingSet:
         """Some or all of the examples in another order, with rows that are in that order."""
         place = np.full(self.n, -1)
