@@ -55,9 +55,9 @@ def test_blocks_agree_with_the_rows_they_stand_for():
     chosen = rng.permutation(400)[:30]
     block = rows.fetch(chosen)
     whole = np.array(rows.rows(np.arange(400)), dtype=np.float64)
-    np.testing.assert_array_equal(block.at(chosen), whole[np.ix_(chosen, chosen)])
+    np.testing.assert_array_equal(block.among(chosen), whole[np.ix_(chosen, chosen)])
     twice = np.array([3, 7, 3])
-    np.testing.assert_array_equal(block.at(twice), whole[np.ix_(chosen, twice)])
+    np.testing.assert_array_equal(rows.fetch(twice).among(twice), whole[np.ix_(twice, twice)])
     part = block.part(np.array([4, 2]))
     assert len(part) == 2
     labels = np.where(rng.random(400) < 0.5, 1, -1).astype(np.int8)

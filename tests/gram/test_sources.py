@@ -135,3 +135,28 @@ def test_a_precomputed_kernel_must_be_symmetric(n: int) -> None:
 def test_rounding_is_no_asymmetry_and_integers_are_converted() -> None:
     PrecomputedRows((K * (1 + 1e-7 * np.random.default_rng(0).random(K.shape))).astype(np.float32), EvaluationLedger())
     assert PrecomputedRows(np.eye(3, dtype=int), EvaluationLedger()).dtype == np.float64
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tiles_given_away_are_the_rows(threads: int) -> None:
+    points = np.random.default_rng(1).random((5000, 3))
+    with Workers(threads) as workers:
+        source = DirectRows(Gaussian(0.7), as_points(points), EvaluationLedger(), workers)
+        chosen = np.random.default_rng(2).permutation(5000)[:1100]
+        out = np.full((1100, 5000), np.nan)
+
+        def take(position: int, column: int, tile: np.ndarray) -> None:
+            out[position : position + len(tile), column : column + tile.shape[1]] = tile
+
+        source.hand_over(chosen, 30, take)
+    assert np.isnan(out[:, :30]).all()
+    np.testing.assert_allclose(out[:, 30:], rbf_kernel(points[chosen], points[30:], gamma=0.7), atol=1e-12)
+    assert source.ledger.train == 1100 * 4970
+
+
+def test_a_value_that_is_not_finite_is_named_by_the_numbers_of_its_points() -> None:
+    points = np.zeros((40, 1), np.float32)
+    points[[7, 21]] = 1e30
+    source = DirectRows(Linear(), as_points(points), EvaluationLedger())
+    with pytest.raises(KernelError, match="points 21 and 7 is inf"):
+        source.hand_over(np.array([3, 21]), 5, lambda position, column, tile: None)

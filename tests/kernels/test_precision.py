@@ -102,3 +102,16 @@ def test_all_tiles_of_a_data_set_are_computed_in_the_same_precision() -> None:
     whole = block(Gaussian(0.1), points.take(np.arange(4)), points)
     double = block(Gaussian(0.1), as_points(X[:4].astype(np.float64)), as_points(X.astype(np.float64)))
     np.testing.assert_allclose(whole, double, rtol=1e-5, atol=1e-7)
+
+
+def test_a_few_points_far_from_the_origin_are_as_exact_as_the_others() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 20))
+    X[::15, 0] += 300.0  # far, and near to one another
+    X[7::15] *= 5.0  # about the limit
+    X = X.astype(np.float32)
+    points = as_points(X)
+    exact = naive.pairwise(naive.gaussian(0.5), X.astype(np.float64), X.astype(np.float64))
+    values = block(Gaussian(0.5), points, points)
+    assert np.max(np.abs(values - exact)) <= 2e-5
+    assert np.count_nonzero(exact[::15, ::15] > 1e-6) > 20  # it is not zeros that agree

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import NotFiniteError, block
+from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over
 from slackwater.kernels.points import Floats, Points
 from slackwater.workers import Workers
 
@@ -40,7 +42,7 @@ class DirectRows:
         self.kernel = kernel
         self.points = points
         self.ledger = ledger
-        self._workers = workers
+        self._workers = workers or Workers()
         self._buffer: Floats = np.empty(0, points.dtype)
         self._selected: tuple[IndexArray, Points] | None = None
         self._diagonal: NDArray[np.float64] | None = None
@@ -73,9 +75,25 @@ class DirectRows:
         values = self.rows(indices)
         return DenseRows(values, np.arange(len(values)))
 
-    def fill_rows(self, indices: ArrayLike, out: Floats, first: int = 0) -> None:
-        """Compute rows, from column ``first`` on, straight into ``out``."""
-        self._compute(as_indices(indices, self.n), slice(first, self.n), out)
+    def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
+        """Compute rows straight into ``out``."""
+        self._compute(as_indices(indices, self.n), slice(0, self.n), out)
+
+    def hand_over(self, indices: IndexArray, first: int, take: Callable[[int, int, Floats], None]) -> None:
+        """Compute rows from column ``first`` on and give them away in tiles, from several threads.
+
+        ``take(position, column, tile)`` gets a tile that begins with the row at a position in ``indices``.
+        """
+        right = self.points.slice(first, self.n)
+        self.ledger.charge(self.ledger.account, len(indices) * len(right))
+        for start in range(0, len(indices), GROUP_ROWS):
+
+            def pass_on(row: int, column: int, tile: Floats, start: int = start) -> None:
+                take(start + row, first + column, tile)
+
+            chosen = indices[start : start + GROUP_ROWS]
+            with _named_by(chosen, slice(first, self.n)):
+                hand_over(self.kernel, self.points.take(chosen), right, pass_on, self._workers)
 
     def diagonal(self) -> NDArray[np.float64]:
         """Compute the diagonal, once."""
@@ -92,16 +110,10 @@ class DirectRows:
 
     def _compute(self, indices: IndexArray, columns: IndexArray | slice, out: Floats) -> None:
         left = self.points.take(indices)
-        if isinstance(columns, slice):
-            right = self.points if columns.start == 0 else self.points.slice(columns.start, columns.stop)
-        else:
-            right = self._select(columns)
+        right = self.points if isinstance(columns, slice) else self._select(columns)
         self.ledger.charge(self.ledger.account, out.size)
-        try:
+        with _named_by(indices, columns):
             block(self.kernel, left, right, out=out, workers=self._workers)
-        except NotFiniteError as error:  # say it by the numbers of the training points
-            column = error.column + columns.start if isinstance(columns, slice) else int(columns[error.column])
-            raise NotFiniteError(error.kernel, int(indices[error.row]), column, error.value) from None
 
     def _select(self, columns: IndexArray) -> Points:
         """Points of some columns; the last choice is kept, for solvers ask for it many times."""
@@ -114,3 +126,13 @@ class DirectRows:
         if self._buffer.size < rows * columns:
             self._buffer = np.empty(rows * columns, self.dtype)
         return self._buffer[: rows * columns].reshape(rows, columns)
+
+
+@contextmanager
+def _named_by(indices: IndexArray, columns: IndexArray | slice) -> Iterator[None]:
+    """Name points by their numbers among these rows and columns, not by their position in a block."""
+    try:
+        yield
+    except NotFiniteError as error:
+        column = error.column + columns.start if isinstance(columns, slice) else int(columns[error.column])
+        raise NotFiniteError(error.kernel, int(indices[error.row]), column, error.value) from None

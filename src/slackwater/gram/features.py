@@ -27,7 +27,7 @@ class Features:
     ledger: EvaluationLedger
     workers: Workers
     cache_bytes: int  # for rows that are kept
-    matrix_bytes: int  # for a whole matrix that is nearly sparse
+    matrix_bytes: int  # for a whole matrix that is nearly sparse, or coordinates in a span
 
     @property
     def n(self) -> int:
@@ -62,8 +62,12 @@ class Features:
 
     def columns(self, indices: IndexArray) -> Floats:
         """Kernel values of all points with some of them: shape (n, len(indices)), the caller's own."""
-        self.ledger.charge(self.ledger.account, self.n * len(indices))
-        return block(self.kernel, self.points, self.points.take(indices), workers=self.workers)
+        return self.columns_with(self.points.take(indices))
+
+    def columns_with(self, others: Points) -> Floats:
+        """Kernel values of all points with others: shape (n, len(others)), the caller's own."""
+        self.ledger.charge(self.ledger.account, self.n * len(others))
+        return block(self.kernel, self.points, others, workers=self.workers)
 
     def values(self, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_i coefficients[:, i] K(support_i, x) for the points x in ``at``: shape (len(at), functions)."""

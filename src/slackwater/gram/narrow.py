@@ -44,9 +44,9 @@ class SparseRows:
     def __len__(self) -> int:
         return len(self.places)
 
-    def at(self, columns: IndexArray) -> NDArray[np.float64]:
-        """The values of the rows in some columns: shape (rows, columns)."""
-        return self.matrix.gathered(self.places, columns, np.float64)
+    def among(self, numbers: IndexArray) -> NDArray[np.float64]:
+        """The values of the rows with one another, a square; ``numbers`` are those of the rows in the matrix."""
+        return self.matrix.gathered(self.places, numbers, np.float64)
 
     def part(self, positions: IndexArray) -> SparseRows:
         """Some of the rows, by their positions in the block."""

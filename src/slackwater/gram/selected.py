@@ -16,7 +16,6 @@ from slackwater.kernels.radial import Gaussian
 
 STEPS = 2**16 - 1  # to which values between 0 and 1 are rounded where rows are kept coarsely
 ROUNDING = 1.0 / STEPS / np.sqrt(12.0)  # root mean square
-_SCRATCH_BYTES = 2**26
 _ROWS_MOVED = 32  # by one thread at a time
 
 
@@ -24,24 +23,29 @@ class RowMemory:
     """Where rows are kept. A page written to before costs nothing; a fresh one can take longer than its values."""
 
     def __init__(self, features: Features) -> None:
-        largest = features.n**2 * features.points.dtype.itemsize + _SCRATCH_BYTES
-        self._bytes = np.empty(min(features.cache_bytes + _SCRATCH_BYTES, largest), np.uint8)
+        largest = features.n**2 * features.points.dtype.itemsize
+        self._bytes = np.empty(min(features.cache_bytes, largest), np.uint8)
 
-    def scratch(self, width: int, dtype: np.dtype[Any]) -> Floats:
-        """Room for a few rows: (rows, width)."""
-        rows = max(1, _SCRATCH_BYTES // (width * dtype.itemsize))
-        if width * dtype.itemsize > _SCRATCH_BYTES:
-            return np.empty((1, width), dtype)
-        return self._shaped(self._bytes[:_SCRATCH_BYTES], rows, width, dtype)
+    def values(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """All of it, in one row."""
+        return self._bytes[: len(self._bytes) // dtype.itemsize * dtype.itemsize].view(dtype)
 
     def slab(self, width: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Room for all rows that there is room for, at most as many as columns: (rows, width)."""
-        room = self._bytes[_SCRATCH_BYTES:]
-        return self._shaped(room, min(len(room) // (width * dtype.itemsize), width), width, dtype)
+        values = self.values(dtype)
+        rows = min(len(values) // width, width)
+        return values[: rows * width].reshape(rows, width)
 
-    @staticmethod
-    def _shaped(room: NDArray[np.uint8], rows: int, width: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return room[: rows * width * dtype.itemsize].view(dtype).reshape(rows, width)
+
+def closed_ranks(kept: IndexArray) -> IndexArray:
+    """Places kept, ascending, in an order in which most are where they were: the last ones fill the gaps."""
+    staying = kept[kept < len(kept)]
+    order = np.empty_like(kept)
+    order[staying] = staying
+    gaps = np.ones(len(kept), dtype=bool)
+    gaps[staying] = False
+    order[gaps] = kept[len(staying) :]
+    return order
 
 
 class SelectedRows:
@@ -65,7 +69,6 @@ class SelectedRows:
         self._memory, self._workers = memory, features.workers
         kept_dtype = np.dtype(np.uint16) if coarse else self.dtype
         self._slab = memory.slab(self.n, kept_dtype)
-        self._scratch = memory.scratch(self.n, self.dtype)
         self._slot_of: OrderedDict[int, int] = OrderedDict()  # least recently used first
 
     @property
@@ -100,8 +103,8 @@ class SelectedRows:
         if len(set(wanted.tolist())) > self.slots:
             return self._source.fetch(wanted)
         slots = self._vacated(len(missing))
-        for start in range(0, len(missing), len(self._scratch)):
-            self._compute(missing[start : start + len(self._scratch)], slots[start : start + len(self._scratch)])
+        if missing:
+            self._compute(np.array(missing, dtype=np.intp), np.array(slots, dtype=np.intp), 0)
         self._slot_of.update(zip(missing, slots, strict=True))
         places = np.array([self._slot_of[index] for index in wanted.tolist()], dtype=np.intp)
         return DenseRows(self._slab, places, self._step)
@@ -124,18 +127,20 @@ class SelectedRows:
         Parameters
         ----------
         features : Features
-            The other points: those kept first, in their order; behind them new ones, whose values are computed here.
+            The other points: those kept first, in that order; behind them new ones, whose values are computed here.
         kept : ndarray of int
-            The points of this selection that stay, ascending.
+            The points of this selection that stay, as ``closed_ranks`` puts them.
         rows : ndarray of int
             Rows to carry over, among those kept and by their numbers so far; those that are not held are left out.
         """
         other = SelectedRows(features, self._memory, self.coarse)
         held = sorted((self._slot_of[row], row) for row in rows.tolist() if row in self._slot_of)[: other.slots]
         places, numbers = np.array(held, dtype=np.intp).reshape(-1, 2).T
-        self._bring_together(places, kept)
-        other._draw_apart(len(places), len(kept))
-        other._complete(np.searchsorted(kept, numbers), len(kept))
+        self._move_columns(places, kept)
+        self._move_rows(places * self.n, len(kept), other.n)
+        new_number = np.empty(self.n, dtype=np.intp)
+        new_number[kept] = np.arange(len(kept))
+        other._complete(new_number[numbers], len(kept))
         return other
 
     @property
@@ -155,59 +160,70 @@ class SelectedRows:
         fresh = min(count, self.slots - used)
         return [*range(used, used + fresh), *(self._slot_of.popitem(last=False)[1] for _ in range(count - fresh))]
 
-    def _compute(self, indices: list[int], slots: list[int]) -> None:
-        scratch = self._scratch[: len(indices)]
-        self._source.fill_rows(indices, scratch)
-        self._keep(scratch, np.array(slots, dtype=np.intp), 0)
+    def _compute(self, indices: IndexArray, slots: IndexArray, first: int) -> None:
+        """Fill slots with rows from column ``first`` on."""
+        from slackwater.gram import _loops
+
+        def keep(position: int, column: int, tile: Floats) -> None:
+            places = slots[position : position + len(tile)]
+            if self.coarse:
+                _loops.keep_coarsely(tile, self._slab, places, column)
+            else:
+                self._slab[places, column : column + tile.shape[1]] = tile
+
+        self._source.hand_over(indices, first, keep)
 
     def _complete(self, rows: IndexArray, known: int) -> None:
         """These rows are in the first slots; of their columns only the first ``known`` are there yet."""
-        scratch = self._memory.scratch(max(self.n - known, 1), self.dtype)
-        for start in range(0, len(rows) if known < self.n else 0, len(scratch)):
-            part = rows[start : start + len(scratch)]
-            self._source.fill_rows(part, scratch[: len(part)], known)
-            self._keep(scratch[: len(part)], np.arange(start, start + len(part)), known)
+        if len(rows) and known < self.n:
+            self._compute(rows, np.arange(len(rows)), known)
         self._slot_of.update(zip(rows.tolist(), range(len(rows)), strict=True))
 
-    def _bring_together(self, places: IndexArray, kept: IndexArray) -> None:
-        """Move some columns of the rows at these places to the front of the memory: the first row goes first.
-
-        So many rows are moved side by side as do not overwrite what the others of them have still to read.
-        """
-        sources = places * self.n
-        done = int(np.count_nonzero(places == np.arange(len(places)))) if len(kept) == self.n else 0  # they stay
-        while done < len(places):
-            upto = max(done + 1, min(len(places), int(sources[done]) // max(len(kept), 1)))
-            self._move(sources[done:upto], kept, done, len(kept))
-            done = upto
-
-    def _draw_apart(self, rows: int, width: int) -> None:
-        """Give rows of this width, which follow one another, the room of all columns: the last row goes first."""
-        columns = np.arange(width)
-        left = rows
-        while left > 0 and width < self.n:
-            upto = min(left - 1, -(-left * width // self.n))
-            self._move(np.arange(upto, left) * width, columns, upto, self.n)
-            left = upto
-
-    def _move(self, sources: IndexArray, columns: IndexArray, first: int, width: int) -> None:
+    def _move_columns(self, places: IndexArray, kept: IndexArray) -> None:
+        """In the rows at these places, bring the points kept to the first columns."""
         from slackwater.gram import _loops
 
-        memory = self._slab.reshape(-1)
+        targets = np.flatnonzero(kept != np.arange(len(kept)))
+        sources = kept[targets]
 
         def move(start: int) -> None:
-            _loops.move_rows(memory, sources[start : start + _ROWS_MOVED], columns, first + start, width)
+            _loops.move_columns(self._slab, places[start : start + _ROWS_MOVED], sources, targets)
 
-        self._workers.run(move, range(0, len(sources), _ROWS_MOVED))
+        self._workers.run(move, range(0, len(places), _ROWS_MOVED))
 
-    def _keep(self, values: Floats, slots: IndexArray, first: int) -> None:
-        from slackwater.gram import _loops
+    def _move_rows(self, sources: IndexArray, width: int, stride: int) -> None:
+        """Move rows from where they begin, ascending, to the multiples of ``stride``: ``width`` values of each."""
+        targets = np.arange(len(sources)) * stride
+        if (targets <= sources).all():
+            self._move_forwards(sources, targets, width)
+        elif (targets >= sources).all():
+            self._move_backwards(sources, targets, width)
+        else:
+            self._move_rows(sources, width, width)
+            self._move_rows(np.arange(len(sources)) * width, width, stride)
 
-        def keep(start: int) -> None:
-            part = slice(start, start + _ROWS_MOVED)
-            if self.coarse:
-                _loops.keep_coarsely(values[part], self._slab, slots[part], first)
-            else:
-                self._slab[slots[part], first:] = values[part]
+    def _move_forwards(self, sources: IndexArray, targets: IndexArray, width: int) -> None:
+        """The first row goes first, and with it as many as end before it began."""
+        done = int(np.argmax(np.append(targets != sources, True)))  # those before stay where they are
+        while done < len(sources):
+            upto = max(done + 1, int(np.searchsorted(targets + width, sources[done], side="right")))
+            self._copy(sources[done:upto], targets[done:upto], width)
+            done = min(upto, len(sources))
 
-        self._workers.run(keep, range(0, len(slots), _ROWS_MOVED))
+    def _move_backwards(self, sources: IndexArray, targets: IndexArray, width: int) -> None:
+        """The last row goes first, and with it as many as begin after it ended."""
+        left = len(sources)
+        while left > 0:
+            first = min(left - 1, int(np.searchsorted(targets, sources[left - 1] + width)))
+            self._copy(sources[first:left], targets[first:left], width)
+            left = first
+
+    def _copy(self, sources: IndexArray, targets: IndexArray, width: int) -> None:
+        """Copy stretches of the memory, none of which overlaps what another is to be copied from."""
+        memory = self._memory.values(self._slab.dtype)
+
+        def copy(start: int) -> None:
+            for k in range(start, min(start + _ROWS_MOVED, len(sources))):
+                memory[targets[k] : targets[k] + width] = memory[sources[k] : sources[k] + width]
+
+        self._workers.run(copy, range(0, len(sources), _ROWS_MOVED))

@@ -22,8 +22,8 @@ class RowBlock(Protocol):
 
     def __len__(self) -> int: ...
 
-    def at(self, columns: IndexArray) -> NDArray[np.float64]:
-        """The values of the rows in some columns: shape (rows, columns)."""
+    def among(self, numbers: IndexArray) -> NDArray[np.float64]:
+        """The values of the rows with one another, a square; ``numbers`` are those of the rows in the matrix."""
 
     def part(self, positions: IndexArray) -> RowBlock:
         """Some of the rows, by their positions in the block."""
@@ -43,13 +43,13 @@ class DenseRows:
     def __len__(self) -> int:
         return len(self.places)
 
-    def at(self, columns: IndexArray) -> NDArray[np.float64]:
-        """The values of the rows in some columns: shape (rows, columns)."""
+    def among(self, numbers: IndexArray) -> NDArray[np.float64]:
+        """The values of the rows with one another, a square; ``numbers`` are those of the rows in the matrix."""
         from slackwater.gram import _loops
 
-        out = np.empty((len(self), len(columns)))
-        _loops.gather(self.base, self.places, columns, out)
-        return out if self.step == 1.0 else self.step * out
+        out = np.empty((len(self), len(self)))
+        _loops.gather(self.base, self.places, numbers, np.argsort(numbers), self.step, out)
+        return out
 
     def part(self, positions: IndexArray) -> DenseRows:
         """Some of the rows, by their positions in the block."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from slackwater.kernels.base import require_positive, vector_pair
 from slackwater.kernels.points import Floats, Points, Vectors, quicker_form
 from slackwater.kernels.products import flatten, inner_products, l1_distances
 
-# Largest error of gamma |z - x|² that single precision may cause; beyond it blocks are computed in double.
+# Largest error of gamma |z - x|² that single precision may cause; where it is larger, values are computed in double.
 SINGLE_PRECISION_ERROR = 1e-5
 
 
@@ -24,8 +24,8 @@ class Gaussian:
 
     Squared distances come from inner products, :math:`\\|x\\|^2 + \\|z\\|^2 - 2\\langle x, z\\rangle`. In
     float32 that difference is off by about :math:`\\varepsilon\\max\\|x\\|^2`; where :math:`\\gamma` makes
-    this matter (raw features in the thousands) the block is computed in double precision and rounded at the
-    end.
+    this matter (raw features in the thousands) the values of two points that are so far from the origin are
+    computed in double precision and rounded at the end.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Gaussian:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
         first, second = vector_pair(left, right, self.name)
         if out.dtype == np.float32 and self.needs_double(first, second):
-            self._fill_in_double(first, second, out)
+            self._fill_by_norms(first, second, out)
         else:
             self._fill(first, second, out)
 
@@ -65,16 +65,38 @@ class Gaussian:
     def needs_double(self, left: Vectors, right: Vectors) -> bool:
         """Whether single precision would show in the kernel values."""
         largest = max(left.largest_squared_norm, right.largest_squared_norm)
-        return bool(self.gamma * largest * np.finfo(np.float32).eps > SINGLE_PRECISION_ERROR)
+        return bool(largest > self._largest_in_single)
 
-    def _fill_in_double(self, left: Vectors, right: Vectors, out: Floats) -> None:
+    @property
+    def _largest_in_single(self) -> float:
+        """The largest squared norm of a point whose values single precision does not show in."""
+        return SINGLE_PRECISION_ERROR / (self.gamma * float(np.finfo(np.float32).eps))
+
+    def _fill_by_norms(self, left: Vectors, right: Vectors, out: Floats) -> None:
+        """In single precision, but for two points both far from the origin, who often are few: scaled counts, say.
+
+        A far and a near point have a value close to 0, however wrong their distance; or one is at the very limit.
+        """
+        limit = 0.5 * self._largest_in_single
+        left_far, right_far = (np.flatnonzero(each.squared_norms > limit) for each in (left, right))
+        if len(left_far) == len(left) and len(right_far) == len(right):
+            out[...] = self._in_double(left, right)
+            return
+        self._fill(left, right, out)
+        if len(left_far) and len(right_far):
+            far = self._in_double(cast("Vectors", left.take(left_far)), cast("Vectors", right.take(right_far)))
+            out[np.ix_(left_far, right_far)] = far
+
+    def _in_double(self, left: Vectors, right: Vectors) -> Floats:
         """The distances in double; of an exponential single precision is enough."""
         from slackwater.kernels import _loops
 
-        products = np.empty(out.shape)
+        products = np.empty((len(left), len(right)))
         inner_products(left, right, products)
         left_terms, right_terms = self.gamma * left.squared_norms, self.gamma * right.squared_norms
+        out = np.empty(products.shape, np.float32)
         _loops.gaussian_finish_into32(products, left_terms, right_terms, 2 * self.gamma, *flatten(out))
+        return out
 
     def _fill(self, left: Vectors, right: Vectors, out: Floats) -> None:
         from slackwater.kernels import _loops

@@ -72,7 +72,7 @@ class DualBlocks(DualAscent):
         labels = problem.labels[indices]
         alpha = state.alpha[indices]
         self.coupling.solver()(
-            rows.at(indices),
+            rows.among(indices),
             labels,
             state.caps[indices],
             alpha,

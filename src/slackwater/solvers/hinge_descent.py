@@ -125,7 +125,7 @@ class HingeDescent(ABC):
         squared_norm = decay**2 * state.squared_norm
         if len(indices):
             (index,) = indices.tolist()
-            own = float(rows.at(indices)[0, 0])
+            own = float(rows.among(indices)[0, 0])
             squared_norm += 2.0 * decay * size * state.responses.at(index) + size**2 * own
             state.coefficients.add(index, size / decay)
             state.responses.add_rows(problem.labels, rows, problem.labels[indices].astype(np.float64) * (size / decay))

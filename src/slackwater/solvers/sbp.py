@@ -205,7 +205,7 @@ def _growth(
     step_size: float,
 ) -> float:
     """By how much ‖w‖² grows when Σ_k amounts_k Φ(x_k) is added (line 8, for one example or a pair)."""
-    gram = rows.at(indices)
+    gram = rows.among(indices)
     cross = float(amounts @ gram @ amounts)
     longest = float(amounts**2 @ np.abs(gram.diagonal()))
     if cross < -_ROUNDING * longest:

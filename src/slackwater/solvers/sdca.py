@@ -49,7 +49,7 @@ class SDCA(DualAscent):
     def apply(self, problem: Problem, state: SDCAState, indices: NDArray[np.intp], rows: RowBlock) -> None:
         if len(indices):
             (index,) = indices.tolist()
-            own = float(rows.at(indices)[0, 0])
+            own = float(rows.among(indices)[0, 0])
             shortfall = 1.0 - state.responses[index]
             wanted = state.alpha[index] + shortfall / own if own > 0.0 else math.copysign(math.inf, shortfall)
             alpha = min(max(wanted, 0.0), state.caps[index])

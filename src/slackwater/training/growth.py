@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
-from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows
+from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.radial import Gaussian
 from slackwater.objectives import hinge_total
@@ -29,7 +29,7 @@ from slackwater.training.training_set import TrainingSet
 BEYOND = 1.1  # the margin from which on an example is set aside
 _ON_THE_WAY = (0.3, 0.1)  # gaps at which a solution tells who else is to be set aside,
 _WELL_BEYOND = 1.2  # by this margin: the solution is still to change
-_FEWEST_TO_GO = 0.1  # of the active examples, for moving the others to pay
+_FEWEST_TO_GO = 0.2  # of the active examples, for moving the others to pay
 _FEWEST_KNOWN = 128  # examples to estimate an error from
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
 
@@ -63,8 +63,8 @@ class Growth:
         self.steps = [0] * len(self.problems)
         self.tasks: list[Task] = []
         self.active = examples  # at work now
-        self.memory = RowMemory(self._features())
-        features = self._features().part(examples)
+        self.memory = RowMemory(self.features)
+        features = self.features.part(examples)
         self.rows = SelectedRows(features, self.memory, coarse=False)
         self.part = whole.arranged(examples, self.rows, features)
 
@@ -92,24 +92,25 @@ class Growth:
             self.responses[number, self.active] = task.state.responses
         return reached
 
-    def let_in(self, newcomers: IndexArray, beyond: float = BEYOND) -> None:
+    def let_in(self, newcomers: IndexArray, judge: Features | None, beyond: float = BEYOND) -> None:
         """Set aside who is beyond the margin, of the active examples and of the newcomers; the others are active next.
 
-        Newcomers are judged by the support vectors' rows, which are wanted for the next solution anyway.
+        Newcomers are judged by the support vectors' rows, which are wanted for the next solution anyway; where many are
+        expected to be set aside, first by a ``judge``, a sketch or the points themselves, without keeping anything.
         """
-        sketch = None if math.isinf(beyond) else self.sketch
-        likely = newcomers if sketch is None else self._likely(newcomers, sketch)
+        likely = newcomers if judge is None else self._likely(newcomers, judge)
         self._change(self._mattering(beyond), likely)
         self.responses[:, likely] = self._responses_by_rows(likely)
         self._change(self._mattering(beyond), likely[:0])
 
     def _change(self, kept: IndexArray, newcomers: IndexArray) -> None:
         """Go on with some of the active examples, by their places, and with newcomers."""
+        kept = closed_ranks(kept)
         place = np.full(self.whole.n, -1)
         place[self.active] = np.arange(len(self.active))
         rows_kept = place[self._support()]
         self.active = np.concatenate([self.active[kept], newcomers])
-        features = self._features().part(self.active)
+        features = self.features.part(self.active)
         if self.coarse == self.rows.coarse:
             self.rows = self.rows.carried_over(features, kept, rows_kept)
         else:
@@ -120,17 +121,19 @@ class Growth:
         """The places of those active examples that are not beyond the margin."""
         return np.flatnonzero(self._matters(self.active, self.responses[:, self.active], beyond))
 
-    def _likely(self, newcomers: IndexArray, sketch: Features) -> IndexArray:
-        """Those that a sketch of the data does not place safely beyond the margin.
+    def _likely(self, newcomers: IndexArray, judge: Features) -> IndexArray:
+        """Those that a sketch of the data, or the points themselves, do not place safely beyond the margin.
 
         How safely, the error says for active examples other than support vectors: like newcomers, they have no share in
         their own response, which is what a sketch shows worst.
         """
         unsupported = self.active[~(self.alpha[:, self.active] > 0.0).any(axis=0)]
         known = unsupported if len(unsupported) >= _FEWEST_KNOWN else self.active
-        error = self._responses(known, sketch) - self.responses[:, known]
-        safely = BEYOND + 2.0 * np.sqrt(np.mean(error**2, axis=1, keepdims=True))
-        return newcomers[self._matters(newcomers, self._responses(newcomers, sketch), safely)]
+        if judge is self.features:
+            known = known[:0]
+        error = self._responses(known, judge) - self.responses[:, known]
+        safely = BEYOND + 2.0 * np.sqrt(np.sum(error**2, axis=1, keepdims=True) / max(len(known), 1))
+        return newcomers[self._matters(newcomers, self._responses(newcomers, judge), safely)]
 
     def tolerates_rounding(self) -> bool:
         """Whether the models to come would hardly feel that kernel values are rounded to two bytes.
@@ -138,7 +141,7 @@ class Growth:
         A response is then off by ‖α‖ times the rounding. That costs the slack of as much for all support vectors or,
         if that is less, a w longer by as much as the worst of them is off.
         """
-        if not isinstance(self._features().kernel, Gaussian):
+        if not isinstance(self.features.kernel, Gaussian):
             return False
         growth = math.sqrt(self.whole.n / len(self.active))
         costs = []
@@ -173,7 +176,7 @@ class Growth:
             [1.0, len(others) / max(len(some_others), 1), len(active) / max(len(some_active), 1)],
             [len(nearest), len(some_others), len(some_active)],
         )
-        return Look(examples, stands_for, self._responses(examples, self._features()), len(some_active))
+        return Look(examples, stands_for, self._responses(examples, self.features), len(some_active))
 
     def lost_by_rounding(self, look: Look) -> float:
         """What rounding costs, compared with the objective, as far as the active examples of the look tell."""
@@ -222,7 +225,9 @@ class Growth:
     def scaling(self, task: Task) -> Scaling:
         return self.course.solver.scaling(task.problem, task.state)
 
-    def _features(self) -> Features:
+    @property
+    def features(self) -> Features:
+        """The points of all examples."""
         if self.whole.features is None:
             raise ValueError("only examples given by features can be judged one by one")
         return self.whole.features
@@ -236,7 +241,7 @@ class Growth:
     def _responses_by_rows(self, last: IndexArray) -> NDArray[np.float64]:
         """The same for the last of the active examples, by rows that are kept; where there is no room, without them."""
         if len(self._support()) > self.rows.slots:
-            return self._responses(last, self._features())
+            return self._responses(last, self.features)
         places = np.flatnonzero((self.alpha[:, self.active] > 0.0).any(axis=0))
         support = self.active[places]
         signed = self.alpha[:, support] * self.labels[:, support]

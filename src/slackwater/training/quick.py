@@ -1,9 +1,9 @@
 """The quick way to a model that is as good as the optimum, by whichever of three ways suits the data.
 
 - A **narrow kernel** has a nearly sparse matrix, which is computed once, without its zeros, and worked on as a whole.
-- Else a sample is solved exactly. If the **span** of a few hundred of its points holds a solution that costs hardly
-  more than the sample's optimum, the function is simple and the labels are noisy, and the best function of that span
-  is found for all examples.
+- Else a sample is solved exactly. If the **span** of some hundred of its points holds a solution that costs hardly
+  more than the sample's optimum, because the function is simple and the labels are noisy or because the kernel is so
+  smooth that they span nearly everything, the best function of that span is found for all examples.
 - Else the classes are told apart by details, which take many support vectors to describe: the sample's solution
   **grows** with the examples.
 """
@@ -65,7 +65,7 @@ def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> li
     while known < len(shuffled) and reached:
         newcomers = shuffled[known : _GROWTH * known]
         known += len(newcomers)
-        growth.let_in(np.sort(newcomers))
+        growth.let_in(np.sort(newcomers), growth.sketch)
         reached = growth.solve_and_shrink(GAP)
     endings = _looked_at(growth, rng, reached)
     for look_again in (_by_sketch, _at_all, _with_all):
@@ -89,22 +89,21 @@ def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> list[
 def _by_sketch(growth: Growth) -> bool:
     """Judge those set aside once more, as before. Where many of them matter, none should have been set aside."""
     aside, before = len(growth.aside), len(growth.active)
-    growth.let_in(growth.aside)
+    growth.let_in(growth.aside, growth.sketch or growth.features)
     if len(growth.active) - before > _MANY * aside:
-        growth.let_in(growth.aside, math.inf)
+        growth.let_in(growth.aside, None, math.inf)
     return growth.solve(GAP)
 
 
 def _at_all(growth: Growth) -> bool:
     """Judge every one of those set aside by the kernel itself."""
-    growth.sketch = None
-    growth.let_in(growth.aside)
+    growth.let_in(growth.aside, growth.features)
     return growth.solve(GAP)
 
 
 def _with_all(growth: Growth) -> bool:
     """Set none aside any more: the exact way, from where growth has come to."""
-    growth.let_in(growth.aside, math.inf)
+    growth.let_in(growth.aside, None, math.inf)
     return growth.solve(GAP)
 
 
