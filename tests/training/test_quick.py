@@ -37,7 +37,15 @@ def narrow(n=N, seed=0):
     return X.astype(np.float32), y, {"C": 100.0, "gamma": 0.3}
 
 
-ROADS = {"span": noisy, "growth": separated, "narrow": narrow}
+def smooth(n=N, seed=0):
+    """Rings in the plane, where a few hundred points span nearly everything a Gaussian can be made of."""
+    rng = np.random.default_rng(seed)
+    angle, ring = 2 * np.pi * rng.random(n), rng.integers(4, size=n)
+    radius = 1.0 + ring + 0.25 * rng.standard_normal(n)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), ring % 2, {"C": 100.0, "gamma": 1.0}
+
+
+ROADS = {"span": noisy, "smooth": smooth, "growth": separated, "narrow": narrow}
 
 
 def road_taken(monkeypatch, fit):
@@ -62,7 +70,74 @@ def road_taken(monkeypatch, fit):
 @pytest.mark.parametrize("road", ROADS)
 def test_the_data_decide_which_way_is_taken(monkeypatch, road):
     X, y, settings = ROADS[road]()
-    assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == {road}
+    expected = "span" if road == "smooth" else road
+    assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == {expected}
+
+
+@pytest.mark.parametrize("road", ["span", "smooth"])
+def test_the_points_of_a_span_do_not_depend_on_the_order_of_the_rows(road):
+    X, y, settings = ROADS[road]()
+    one, other = (SVC(random_state=0, **settings).fit(X[::way], y[::way]) for way in (1, -1))
+    assert {tuple(x) for x in one.support_vectors_} == {tuple(x) for x in other.support_vectors_}
+    assert np.mean(one.predict(X) == other.predict(X)) > 0.999
+
+
+def test_a_class_of_three_examples_does_not_break_a_span(monkeypatch):
+    X, _, _ = smooth(9000)
+    y = np.zeros(len(X), dtype=int)
+    y[[10, 4000, 8000]] = 1
+    monkeypatch.setattr(spanning, "_MANY", 8192)
+    for seed in range(5):
+        model = SVC(C=1.0, gamma=1.0, random_state=seed).fit(X, y)
+        assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_span_that_numbers_are_too_coarse_for_is_given_up(monkeypatch):
+    X, y, settings = noisy()
+
+    def fail(*args):
+        raise np.linalg.LinAlgError("not positive definite")
+
+    monkeypatch.setattr(spanning, "minimise", fail)
+    assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == {"growth"}
+
+
+def test_coefficients_that_do_not_give_the_values_are_not_delivered(monkeypatch):
+    X, y, settings = noisy()
+    monkeypatch.setattr(spanning.Basis, "coefficients", lambda basis, weights: 1.1 * weights)
+    assert len(SVC(random_state=0, **settings).fit(X, y).support_) > 512  # grown
+
+
+def test_time_that_runs_out_while_a_span_is_tried_ends_the_fit(monkeypatch):
+    X, y, settings = noisy()
+    monkeypatch.setattr("slackwater.training.course.Course.over", lambda course: True)
+    model = SVC(random_state=0, **settings).fit(X, y)
+    assert len(model.support_) > 512  # grown: the span was given up
+
+
+def test_coordinates_that_do_not_fit_the_memory_are_not_computed(monkeypatch):
+    X, y, settings = noisy()
+    fit = SVC(random_state=0, cache_size=5.0, **settings).fit
+    assert road_taken(monkeypatch, lambda: fit(X, y)) == {"growth"}
+
+
+@pytest.mark.parametrize(("grows_to", "asked"), [(0.02, 2), (0.04, 1)])
+def test_a_span_is_given_up_before_all_examples_are_looked_at(monkeypatch, grows_to, asked):
+    """What half of the points would lose: 1 % with the sample, then as said; all are looked at if that bodes well."""
+    X, y, settings = noisy()
+    losses, seen = iter([0.01, grows_to**0.5 * 0.1, 0.001]), []
+    monkeypatch.setattr(spanning, "_MANY", N // 2)
+    monkeypatch.setattr(spanning.Attempt, "lost_by_half", lambda attempt, width: next(losses))
+    original = spanning._problems
+
+    def watched(growth, examples, columns, basis):
+        seen.append(len(examples))
+        return original(growth, examples, columns, basis)
+
+    monkeypatch.setattr(spanning, "_problems", watched)
+    SVC(random_state=0, **settings).fit(X, y)
+    assert len(seen) == 1 + asked
+    assert (seen[-1] == N) == (asked == 2)
 
 
 @pytest.mark.parametrize("road", ROADS)

@@ -10,10 +10,12 @@ from problems import gaussian_gram, noisy_blobs
 from slackwater.training.span import (
     SpanModel,
     SpanProblem,
+    fades,
     independent_basis,
     loss_of_half,
     make_orthonormal,
     minimise,
+    smooth_basis,
 )
 from slackwater.workers import Workers
 
@@ -41,6 +43,26 @@ def test_points_that_add_nothing_do_not_join():
     basis = independent_basis(gram)
     assert len(basis.members) <= 30
     assert len({int(k) % 30 for k in basis.members}) == len(basis.members)
+
+
+def test_a_smooth_kernel_is_spanned_by_few_points():
+    X = np.random.default_rng(0).uniform(0, 3, (500, 2))
+    gram = gaussian_gram(X, 2.0)
+    assert fades(gram)
+    found = smooth_basis(gram, 200)
+    assert found is not None
+    basis = found.basis
+    chosen = gram[:, basis.members]
+    np.testing.assert_allclose(basis.factor @ basis.factor.T, chosen[basis.members], atol=1e-10)
+    left_out = 1.0 - np.einsum("ij,ji->i", chosen, np.linalg.lstsq(chosen[basis.members], chosen.T, rcond=None)[0])
+    assert left_out.mean() <= 1e-3
+    assert smooth_basis(gram, 20) is None  # it takes more
+
+
+def test_detail_without_end_is_not_smooth():
+    gram = gaussian_gram(np.random.default_rng(0).normal(size=(500, 30)), 0.02)
+    assert not fades(gram)
+    assert smooth_basis(gram, 400) is None
 
 
 def test_coefficients_of_the_points_give_the_same_function():

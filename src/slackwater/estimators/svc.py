@@ -32,7 +32,8 @@ class SVC(KernelClassifier):
     - a kernel that is narrow compared with the spread of the data has a nearly sparse matrix, which is worked on as a
       whole without the values below 1e-4;
     - where labels are noisy and the function is simple, it is sought in the span of 512 points, with the losses of all
-      examples (the hinge's corner rounded): few support vectors, quick predictions;
+      examples (the hinge's corner rounded): few support vectors, quick predictions; so it is, in the span of up to
+      1024 points, where these span nearly everything (few dimensions);
     - else a solution of the sample grows with the other examples, of which those beyond the margin are set aside.
 
     ``gap_`` is then an estimate. With ``tol`` the dual is solved by blocks over all examples until the gap is
@@ -70,8 +71,8 @@ class SVC(KernelClassifier):
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     cache_size : float, optional
-        Memory for kernel rows, in MB (64 more for those being computed). By default a sixth of the machine's memory, a
-        third for the nearly sparse matrix of a narrow kernel; taken as it is needed. For rows it changes the time, not
+        Memory for kernel rows, in MB. By default a sixth of the machine's memory, a third for the nearly sparse matrix
+        of a narrow kernel and for coordinates in a span; taken as it is needed. For rows it changes the time, not
         the model (but for rounding); a sparse matrix that does not fit is not used.
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
@@ -93,7 +94,7 @@ class SVC(KernelClassifier):
         As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
     gap_ : float, or ndarray of shape (n_classes,)
         Relative gap: (primal - dual) / primal. Certified where ``tol`` was given or the quick way was not taken, else
-        an estimate from a sample: 0.03 for the examples that matter; with the others at most 0.09, of several classes
+        an estimate from a sample: 0.03 for the examples that matter; with the others at most 0.06, of several classes
         on average.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.

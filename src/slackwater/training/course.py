@@ -11,13 +11,13 @@ import numpy as np
 
 from slackwater.solvers.drive import Task, drive, interrupt_flag
 from slackwater.solvers.dual_blocks import DualBlocks
-from slackwater.stopping import StopReason
+from slackwater.stopping import Progress, StopReason
 from slackwater.tracing import Callback, Clock, Recorder
 from slackwater.training.run import Plan
 from slackwater.training.training_set import TrainingSet
 
 GAP = 0.03  # at which the test error is that of the optimum
-GAP_OF_ALL = 3.0 * GAP  # with what the examples and values cost that a stage did not see
+GAP_OF_ALL = 2.0 * GAP  # with what the examples and values cost that a stage did not see
 
 
 @dataclass
@@ -48,6 +48,12 @@ class Course:
             Task(number, problem, self.solver.start(problem, np.random.default_rng(self.seed)), self.plan.rules(tol))
             for number, problem in enumerate(training_set.problems(n_classes))
         ]
+
+    def over(self) -> bool:
+        """Whether Ctrl-C or a limit of time asks for an end."""
+        progress = Progress(steps=1, evaluations=0, seconds=self.clock.seconds(), next_cost=0)
+        late = any(rule(progress) is StopReason.SECONDS for rule in self.plan.make_limits())
+        return late or self.interrupted.is_set()
 
     def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
         """Solve; whether all problems came to their tolerance."""

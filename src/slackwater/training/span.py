@@ -11,6 +11,7 @@ corner of the hinge is rounded.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -22,8 +23,12 @@ from slackwater.kernels.points import Floats
 from slackwater.workers import Workers
 
 _CHUNK = 2048  # examples whose features are worked on by one thread at a time
+_CHUNKS_AT_ONCE = 16  # whose matrices of second derivatives are in memory together
+_FEWEST_TOGETHER = 256  # of them, for their products to be worth a thread
 _INDEPENDENT = 1e-5  # of K(x, x): what a point must add to the span to join it
 _MOST_STEPS = 30
+_NEARLY_ALL = 1e-3  # of K(x, x): what a smooth kernel may have outside of the span, on the average,
+_FADING = 16.0  # and so many times less than outside of the span of half the points
 
 Doubles = NDArray[np.float64]
 
@@ -42,9 +47,52 @@ class Basis(NamedTuple):
 
 def independent_basis(gram: Doubles) -> Basis:
     """The points that add something to the span of those before them, by Cholesky's method with pivots."""
-    tolerance = _INDEPENDENT * float(gram.diagonal().max())
-    factor, pivots, rank, _ = lapack.dpstrf(gram, lower=1, tol=tolerance)
-    return Basis(pivots[:rank] - 1, np.tril(factor[:rank, :rank]))
+    factor, members = _pivoted(gram)
+    return Basis(members, factor[: len(members)])
+
+
+class SmoothBasis(NamedTuple):
+    """Points that span nearly everything, and how many times more would be left out by half of them."""
+
+    basis: Basis
+    fading: float
+
+
+def smooth_basis(gram: Doubles, most: int) -> SmoothBasis | None:
+    """The leading points of a kernel so smooth, for these data, that few of them span nearly everything.
+
+    What is left out must fade quickly as points are added, as it does in few dimensions. Else there is detail without
+    end, and a function may well consist of it.
+    """
+    factor, members = _pivoted(gram)
+    left_out = _left_out(gram, factor)
+    enough = int(np.count_nonzero(left_out > _NEARLY_ALL)) + 1
+    if enough > min(most, len(members)):
+        return None
+    size = max(enough, min(len(members), most // 2))
+    fading = left_out[max(size // 2, 1) - 1] / max(left_out[size - 1], _INDEPENDENT)
+    return SmoothBasis(Basis(members[:size], factor[:size, :size]), fading) if fading >= _FADING else None
+
+
+def fades(gram: Doubles) -> bool:
+    """Whether points seem worth a try as a smooth basis, judged by a few of them."""
+    factor, members = _pivoted(gram)
+    if len(members) < len(gram) // 2:
+        return True
+    left_out = _left_out(gram, factor)
+    return bool(left_out[len(gram) // 2 - 1] * _FADING / 4 <= left_out[len(gram) // 4 - 1])
+
+
+def _pivoted(gram: Doubles) -> tuple[Doubles, NDArray[np.intp]]:
+    """Cholesky's method with pivots: the lower factor (points in their order, members), and the members."""
+    factor, pivots, rank, _ = lapack.dpstrf(gram, lower=1, tol=_INDEPENDENT * float(gram.diagonal().max()))
+    return np.tril(factor[:, :rank]), pivots[:rank] - 1
+
+
+def _left_out(gram: Doubles, factor: Doubles) -> Doubles:
+    """What K(x, x) has outside of the span of the first members, as a share: of the first one, two, and so on."""
+    shares: Doubles = 1.0 - np.cumsum(np.mean(factor**2, axis=0)) / float(gram.diagonal().mean())
+    return shares
 
 
 def make_orthonormal(columns: Floats, basis: Basis, workers: Workers) -> None:
@@ -166,22 +214,30 @@ def _newton_direction(problem: SpanProblem, model: SpanModel, values: Doubles, w
 
 def _derivatives(problem: SpanProblem, pulls: Doubles, curvature: Doubles) -> tuple[Doubles, Doubles, Doubles]:
     """Σ pull_i z_i, Σ curvature_i z_i z_iᵀ and Σ curvature_i z_i, chunks of the examples z on several threads."""
-    dtype = problem.features.dtype
+    features, dtype = problem.features, problem.features.dtype
+    curved = np.flatnonzero(curvature)
+    size = min(_CHUNK, max(_FEWEST_TOGETHER, math.ceil(len(curved) / 4)))
 
-    def add_up(start: int) -> tuple[Floats, Floats, Floats]:
-        features = problem.features[start : start + _CHUNK]
-        curved = np.flatnonzero(curvature[start : start + _CHUNK])
-        roots = np.sqrt(curvature[start + curved]).astype(dtype)
-        scaled = features[curved] * roots[:, None]
-        pull = pulls[start : start + _CHUNK].astype(dtype) @ features
-        return pull, scaled.T @ scaled, roots @ scaled
+    def pulled(start: int) -> Floats:
+        values: Floats = pulls[start : start + _CHUNK].astype(dtype) @ features[start : start + _CHUNK]
+        return values
 
-    parts = problem.workers.run(add_up, range(0, len(pulls), _CHUNK))
+    def bent(start: int) -> tuple[Floats, Floats]:
+        chunk = curved[start : start + size]
+        roots = np.sqrt(curvature[chunk]).astype(dtype)
+        scaled = features[chunk] * roots[:, None]
+        return scaled.T @ scaled, roots @ scaled
 
-    def total(k: int) -> Doubles:
-        return np.asarray(np.sum([part[k] for part in parts], axis=0, dtype=np.float64))
-
-    return total(0), total(1), total(2)
+    gradient, cross = np.zeros((2, features.shape[1]))
+    hessian = np.zeros((len(gradient), len(gradient)))
+    for pull in problem.workers.run(pulled, range(0, len(pulls), _CHUNK)):
+        gradient += pull
+    for first in range(0, len(curved), _CHUNKS_AT_ONCE * size):
+        chunks = range(first, min(first + _CHUNKS_AT_ONCE * size, len(curved)), size)
+        for part, along in problem.workers.run(bent, chunks):
+            hessian += part
+            cross += along
+    return gradient, hessian, cross
 
 
 def _search(
