@@ -47,8 +47,13 @@ RACES: dict[str, dict[str, Any]] = {
     "scaled-forest": {"data": "forest", "task": "scaled", "C": 10.0, "gamma": 0.5, "rows": 50_000},
     "clusters": {"data": "clusters", "C": 1.0, "gamma": 0.02},
     "rings": {"data": "rings", "C": 100.0, "gamma": 2.0},
+    "checkers": {"data": "checkers", "C": 10.0, "gamma": 4.0},
+    "spirals": {"data": "spirals", "C": 100.0, "gamma": 1.0},
+    "surface": {"data": "surface", "C": 10.0, "gamma": 1.0},
+    "mixture": {"data": "mixture", "C": 10.0, "gamma": 0.3},
+    "letters": {"data": "letters", "C": 10.0, "gamma": 0.1},
 }
-OTHER = list(RACES)[-8:]
+OTHER = list(RACES)[list(RACES).index("odd-digits") :]
 COLUMNS = ["fit", "error", "support", "evaluations", "gap", "predict", "peak_gb", "floor"]
 
 
@@ -107,7 +112,46 @@ def rings(rng: np.random.Generator) -> tuple[Any, Any]:
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), ring % 2
 
 
-SYNTHETIC = {"clusters": clusters, "rings": rings}
+def checkers(rng: np.random.Generator) -> tuple[Any, Any]:
+    """A checkerboard of 64 fields, one label in fifty wrong."""
+    X = rng.uniform(0, 8, (50_000, 2))
+    wrong = rng.random(50_000) < 0.02
+    return X, (np.floor(X).sum(axis=1).astype(int) + wrong) % 2
+
+
+def spirals(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Three spirals in the plane, hardly blurred."""
+    arm, along = rng.integers(3, size=40_000), 3 * np.pi * np.sqrt(rng.random(40_000))
+    angle = along + 2 * np.pi * arm / 3
+    X = np.stack([along * np.cos(angle), along * np.sin(angle)], axis=1)
+    return X + 0.4 * rng.standard_normal(X.shape), arm
+
+
+def surface(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Above or below the median of Friedman's first function, half of whose ten variables say nothing."""
+    X = rng.random((50_000, 10)).astype(np.float32)
+    height = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    height += rng.standard_normal(50_000)
+    return X, (height > np.median(height)).astype(int)
+
+
+def mixture(rng: np.random.Generator) -> tuple[Any, Any]:
+    """scikit-learn's: six clusters a class in ten of twenty dimensions, one label in fifty random."""
+    from sklearn.datasets import make_classification
+
+    state = int(rng.integers(2**31))
+    X, y = make_classification(40_000, 20, n_informative=10, n_clusters_per_class=6, flip_y=0.02, random_state=state)
+    return X / X.std(), y
+
+
+def letters(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Twenty-six classes of three clusters each in sixteen dimensions."""
+    centres = rng.standard_normal((26, 3, 16))
+    y, cluster = rng.integers(26, size=30_000), rng.integers(3, size=30_000)
+    return (centres[y, cluster] + 0.6 * rng.standard_normal((30_000, 16))).astype(np.float32), y
+
+
+SYNTHETIC = {f.__name__: f for f in (clusters, rings, checkers, spirals, surface, mixture, letters)}
 
 
 def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, float]:
