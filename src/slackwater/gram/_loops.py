@@ -30,6 +30,10 @@ def add_combination(
     fours = amounts.size - amounts.size % 4
     for start in range(0, responses.size, CHUNK):
         stop = min(start + CHUNK, responses.size)
+        for k in range(fours, amounts.size):
+            add_row(responses[start:stop], labels[start:stop], base[places[k], start:stop], amounts[k])
+        if fours == 0:  # most steps of most methods
+            continue
         part = sums[: stop - start]
         part[:] = 0.0
         for k in range(0, fours, 4):
@@ -41,10 +45,7 @@ def add_combination(
                 base[places[k + 3], start:stop],
                 amounts[k : k + 4],
             )
-        for k in range(fours, amounts.size):
-            _add_one(part, base[places[k], start:stop], amounts[k])
-        for i in range(part.size):
-            responses[start + i] += np.float64(labels[start + i]) * part[i]
+        add_row(responses[start:stop], labels[start:stop], part, 1.0)
 
 
 @compiled_reordering  # as above
@@ -62,12 +63,6 @@ def _add_four(
         sums[i] += (a * np.float64(first[i]) + b * np.float64(second[i])) + (
             c * np.float64(third[i]) + d * np.float64(fourth[i])
         )
-
-
-@compiled_reordering  # as above
-def _add_one(sums: NDArray[np.float64], row: NDArray[np.floating], amount: float) -> None:
-    for i in range(sums.size):
-        sums[i] += amount * np.float64(row[i])
 
 
 @compiled

@@ -36,7 +36,7 @@ _MOST_LOST = 0.06  # of the sample's optimum, for the span to do
 _MOST_LOST_BY_HALF = 0.025  # of the cost, if the span had half its points: more, and it would gain by further ones
 _MOST_FADING = 8.0  # times as much where half of the points leave out far more than all
 _TOLD_AT, _MOST_WRONG = 256, 0.03  # examples at which the coefficients are to give the values, and how nearly
-_FIRST_WIDTH = 4.0  # over which the hinge is rounded with a sample
+_FIRST_WIDTH = 4.0  # before those, with the sample, which has no model to start from
 _MANY = 32768  # examples, for an attempt with all of them to be worth another look before
 _JUDGES = 8192
 _ROUGHLY, _ACCURACY = 1e-2, 3e-4  # of Newton's method, on the way and in the end
@@ -47,7 +47,7 @@ class Chosen(NamedTuple):
 
     places: IndexArray  # in the sample
     basis: Basis
-    widths: tuple[float, ...]  # over which the hinge is rounded, one after the other; from the sample on, from 1 on
+    widths: tuple[float, ...]  # over which the hinge is rounded, one after the other
     most_lost_by_half: float
 
 
