@@ -26,6 +26,7 @@ format: $(VENV)/dev.stamp
 	$(BIN)/ruff format $(SOURCES)
 
 bench: $(VENV)/bench.stamp
+	$(BIN)/python bench/pages.py
 	$(BIN)/python bench/levels.py
 	$(BIN)/python bench/rows.py
 	$(BIN)/python bench/sbp.py

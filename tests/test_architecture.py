@@ -16,7 +16,7 @@ PACKAGE = Path(slackwater.__file__).parent
 # From the ground up: a module imports from its own layer or from lower ones.
 LAYERS = [
     {"_jit", "errors"},
-    {"workers", "_loops"},
+    {"workers", "memory", "_loops"},
     {"kernels"},
     {"water", "gram", "examples", "objectives", "theory", "features"},
     {"problem", "expansion"},

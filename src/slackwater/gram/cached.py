@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, RowSource, as_indices, read_only
 from slackwater.kernels.points import Floats
+from slackwater.memory import untouched
 
 
 class CachedRows:
@@ -45,7 +46,7 @@ class CachedRows:
         affordable = budget_bytes // max(1, source.n * source.dtype.itemsize)
         spare = min(block_rows, affordable // 4)
         self.slots = min(affordable - spare, source.n) if affordable >= 2 else 0
-        self._slab = np.empty((self.slots, source.n), source.dtype)  # pages are taken when first written
+        self._slab = untouched((self.slots, source.n), source.dtype)  # pages are taken when first written
         self._shown = read_only(self._slab)
         self._scratch = np.empty((spare if self.slots else 0, source.n), source.dtype)
         self._slot_of: OrderedDict[int, int] = OrderedDict()  # least recently used first

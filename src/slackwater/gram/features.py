@@ -15,6 +15,7 @@ from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block, combinations
 from slackwater.kernels.points import DensePoints, Floats, Points
 from slackwater.kernels.radial import Gaussian
+from slackwater.memory import untouched
 from slackwater.workers import Workers
 
 
@@ -67,7 +68,8 @@ class Features:
     def columns_with(self, others: Points) -> Floats:
         """Kernel values of all points with others: shape (n, len(others)), the caller's own."""
         self.ledger.charge(self.ledger.account, self.n * len(others))
-        return block(self.kernel, self.points, others, workers=self.workers)
+        out = untouched((self.n, len(others)), np.result_type(self.points.dtype, others.dtype))
+        return block(self.kernel, self.points, others, out=out, workers=self.workers)
 
     def values(self, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_i coefficients[:, i] K(support_i, x) for the points x in ``at``: shape (len(at), functions)."""

@@ -13,6 +13,7 @@ from slackwater.gram.source import IndexArray
 from slackwater.kernels.norms import SquaredNorms
 from slackwater.kernels.points import DensePoints
 from slackwater.kernels.radial import Gaussian
+from slackwater.memory import untouched
 
 SAMPLE = 2048  # points that the axes are found from
 _MOST_DROPPED = 0.05  # of the variance
@@ -47,7 +48,7 @@ def sketched(features: Features, sample: IndexArray) -> Features | None:
 
 def _projected(features: Features, values: NDArray[Any], centre: NDArray[Any], axes: NDArray[Any]) -> DensePoints:
     """Coordinates about the centre, with the squared distances from it for norms."""
-    coordinates = np.empty((len(values), axes.shape[1]), values.dtype)
+    coordinates = untouched((len(values), axes.shape[1]), values.dtype)
     norms = np.empty(len(values))
 
     def project(start: int) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.points import Floats, Points, Vectors
+from slackwater.memory import Buffers
 from slackwater.workers import Workers
 
 # A tile should stay in cache between the matrix product and the finish, and take long beside the 50 µs that it costs to
@@ -89,22 +90,13 @@ def hand_over(
 
     The tile begins at that row and column; its memory is used again afterwards. Several threads call at once.
     """
-    dtype = np.result_type(left.dtype, right.dtype)
-    buffers: list[Floats] = []  # as many as there are threads
+    buffers = Buffers(np.result_type(left.dtype, right.dtype))
 
     def compute(rows: Points, columns: Points, first: int, start: int) -> None:
-        size = len(rows) * len(columns)
-        try:
-            buffer = buffers.pop()
-        except IndexError:
-            buffer = np.empty(0, dtype)
-        if len(buffer) < size:
-            buffer = np.empty(size, dtype)
-        tile = buffer[:size].reshape(len(rows), len(columns))
-        kernel.fill(rows, columns, tile)
-        require_finite(tile, kernel.name, first, start)
-        take(first, start, tile)
-        buffers.append(buffer)
+        with buffers.lent(len(rows), len(columns)) as tile:
+            kernel.fill(rows, columns, tile)
+            require_finite(tile, kernel.name, first, start)
+            take(first, start, tile)
 
     _each_tile(kernel, left, right, compute, workers)
 

@@ -16,6 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from slackwater.kernels.norms import SquaredNorms
+from slackwater.memory import rows_of
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
@@ -93,7 +94,7 @@ class DensePoints(Vectors):
         return len(self.values)
 
     def take(self, indices: Indices) -> DensePoints:
-        points = DensePoints(self.values[indices], dtype=self.dtype)
+        points = DensePoints(rows_of(self.values, indices), dtype=self.dtype)
         points._norms = self._norms.take(indices, points._compute_norms)
         return points
 
