@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slackwater.gram import source
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks
@@ -140,3 +141,41 @@ def test_memory_that_holds_not_even_a_row_still_serves():
     rows = SelectedRows(features, RowMemory(features), coarse=False)
     assert rows.slots == 0
     np.testing.assert_allclose(held(rows.fetch([4])), gaussian(X)[[4]], atol=1e-6)
+
+
+@pytest.mark.parametrize("coarse", [False, True])
+def test_threads_that_share_the_work_change_nothing(monkeypatch, coarse):
+    monkeypatch.setattr(source, "_FEWEST_SHARED", 1)
+    X = points(301)
+    wanted = np.random.default_rng(2).permutation(301)[:203]
+    amounts = np.random.default_rng(1).standard_normal((3, 203))
+    labels = np.where(X[:, 0] > 0.5, 1, -1).astype(np.int8)
+    found = []
+    for threads in (1, 3):
+        with Workers(threads) as workers:
+            features = features_of(X, workers=workers)
+            block = SelectedRows(features, RowMemory(features), coarse).fetch(wanted)
+            responses = np.zeros(301)
+            block.add_to(responses, labels, amounts[0])
+            found.append((block.among(wanted), responses, block.combinations(amounts, 17)))
+    for alone, shared in zip(*found, strict=True):
+        np.testing.assert_allclose(shared, alone, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_rows_can_be_trusted_after_a_failure(monkeypatch):
+    X = points(20)
+    features = features_of(X, cache_bytes=4 * 20 * 4)
+    rows = SelectedRows(features, RowMemory(features), coarse=False)
+    rows.fetch([0, 1, 2])
+
+    def failing(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rows, "_compute", failing)
+        with pytest.raises(KeyboardInterrupt):
+            rows.fetch([2, 3, 4])
+    for wanted in ([0, 19], [3, 4], [1, 2, 19], [5, 6, 7, 8], [19, 3]):
+        np.testing.assert_allclose(held(rows.fetch(wanted)), gaussian(X)[wanted], atol=1e-6)

@@ -24,12 +24,17 @@ def add_combination(
     base: NDArray[np.floating],
     places: NDArray[np.intp],
     amounts: NDArray[np.float64],
+    first: int,
+    last: int,
 ) -> None:
-    """c <- c + y ∘ Σ_k amounts_k row_k, row k being ``base[places[k]]``: each row is read once, none is copied."""
+    """c <- c + y ∘ Σ_k amounts_k row_k, row k being ``base[places[k]]``: each row is read once, none is copied.
+
+    From column ``first`` to before ``last``, so that threads can share the columns.
+    """
     sums = np.empty(CHUNK)
     fours = amounts.size - amounts.size % 4
-    for start in range(0, responses.size, CHUNK):
-        stop = min(start + CHUNK, responses.size)
+    for start in range(first, last, CHUNK):
+        stop = min(start + CHUNK, last)
         for k in range(fours, amounts.size):
             add_row(responses[start:stop], labels[start:stop], base[places[k], start:stop], amounts[k])
         if fours == 0:  # most steps of most methods
@@ -93,12 +98,14 @@ def gather(
     order: NDArray[np.intp],
     step: float,
     out: NDArray[np.float64],
+    thread: int,
+    threads: int,
 ) -> None:
     """out[k, j] <- step · base[places[k], columns[j]], a symmetric matrix: half of it is read, in ascending columns.
 
-    Each value read is a cache line to be fetched from memory, unless its neighbour was.
+    Each value read is a cache line to be fetched from memory, unless its neighbour was. Threads take turns.
     """
-    for first in range(order.size):
+    for first in range(thread, order.size, threads):
         k = order[first]
         row = base[places[k]]
         for second in range(first, order.size):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices
 from slackwater.kernels.points import Floats
 from slackwater.kernels.radial import Gaussian
+from slackwater.memory import untouched
 
 STEPS = 2**16 - 1  # to which values between 0 and 1 are rounded where rows are kept coarsely
 ROUNDING = 1.0 / STEPS / np.sqrt(12.0)  # root mean square
@@ -24,7 +24,7 @@ class RowMemory:
 
     def __init__(self, features: Features) -> None:
         largest = features.n**2 * features.points.dtype.itemsize
-        self._bytes = np.empty(min(features.cache_bytes, largest), np.uint8)
+        self._bytes = untouched(min(features.cache_bytes, largest), np.uint8)
 
     def values(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """All of it, in one row."""
@@ -69,7 +69,10 @@ class SelectedRows:
         self._memory, self._workers = memory, features.workers
         kept_dtype = np.dtype(np.uint16) if coarse else self.dtype
         self._slab = memory.slab(self.n, kept_dtype)
-        self._slot_of: OrderedDict[int, int] = OrderedDict()  # least recently used first
+        self._slot_of = np.full(self.n, -1)  # of each point's row; -1 for those not held
+        self._owner = np.full(self.slots, -1)  # whose row is in each slot
+        self._used = np.zeros(self.slots, dtype=np.int64)  # when it last was, by a clock that counts rows
+        self._clock = self._taken = 0  # slots below this one have been taken
 
     @property
     def n(self) -> int:
@@ -99,15 +102,17 @@ class SelectedRows:
     def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
         """Deliver rows where they are kept; those for which there is no room, in memory of their own."""
         wanted = as_indices(indices, self.n)
-        missing = [index for index in dict.fromkeys(wanted.tolist()) if not self._touched(index)]
-        if len(set(wanted.tolist())) > self.slots:
+        distinct = np.unique(wanted)
+        if len(distinct) > self.slots:
             return self._source.fetch(wanted)
-        slots = self._vacated(len(missing))
-        if missing:
-            self._compute(np.array(missing, dtype=np.intp), np.array(slots, dtype=np.intp), 0)
-        self._slot_of.update(zip(missing, slots, strict=True))
-        places = np.array([self._slot_of[index] for index in wanted.tolist()], dtype=np.intp)
-        return DenseRows(self._slab, places, self._step)
+        held = self._slot_of[distinct]
+        self._touch(held[held >= 0])
+        missing = distinct[held < 0]
+        if len(missing):
+            slots = self._vacated(len(missing))
+            self._compute(missing, slots, 0)
+            self._hold(missing, slots)
+        return DenseRows(self._slab, self._slot_of[wanted], self._step, self._workers)
 
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Compute rows; nothing is kept."""
@@ -134,8 +139,9 @@ class SelectedRows:
             Rows to carry over, among those kept and by their numbers so far; those that are not held are left out.
         """
         other = SelectedRows(features, self._memory, self.coarse)
-        held = sorted((self._slot_of[row], row) for row in rows.tolist() if row in self._slot_of)[: other.slots]
-        places, numbers = np.array(held, dtype=np.intp).reshape(-1, 2).T
+        held = self._slot_of[rows]
+        places = np.sort(held[held >= 0])[: other.slots]
+        numbers = self._owner[places]
         self._move_columns(places, kept)
         self._move_rows(places * self.n, len(kept), other.n)
         new_number = np.empty(self.n, dtype=np.intp)
@@ -147,18 +153,31 @@ class SelectedRows:
     def _step(self) -> float:
         return 1.0 / STEPS if self.coarse else 1.0
 
-    def _touched(self, index: int) -> bool:
-        """Whether a row is here; it counts as just used."""
-        if index not in self._slot_of:
-            return False
-        self._slot_of.move_to_end(index)
-        return True
+    def _touch(self, slots: IndexArray) -> None:
+        """The rows in these slots count as just used, one after the other."""
+        self._used[slots] = self._clock + np.arange(len(slots))
+        self._clock += len(slots)
 
-    def _vacated(self, count: int) -> list[int]:
+    def _vacated(self, count: int) -> IndexArray:
         """Slots, unused ones first, then those of the rows least recently used."""
-        used = len(self._slot_of)
-        fresh = min(count, self.slots - used)
-        return [*range(used, used + fresh), *(self._slot_of.popitem(last=False)[1] for _ in range(count - fresh))]
+        fresh = np.arange(self._taken, min(self._taken + count, self.slots))
+        evicted = self._evicted(count - len(fresh)) if len(fresh) < count else fresh[:0]
+        self._taken += len(fresh)
+        return np.concatenate([fresh, evicted])
+
+    def _evicted(self, count: int) -> IndexArray:
+        """The slots of those rows that have not been used for longest."""
+        slots = np.sort(np.argpartition(self._used[: self._taken], count - 1)[:count])
+        owners = self._owner[slots]
+        self._slot_of[owners[owners >= 0]] = -1  # where computing rows failed, there are none
+        self._owner[slots] = -1
+        return slots
+
+    def _hold(self, rows: IndexArray, slots: IndexArray) -> None:
+        """These rows are in these slots now."""
+        self._slot_of[rows] = slots
+        self._owner[slots] = rows
+        self._touch(slots)
 
     def _compute(self, indices: IndexArray, slots: IndexArray, first: int) -> None:
         """Fill slots with rows from column ``first`` on."""
@@ -177,7 +196,7 @@ class SelectedRows:
         """These rows are in the first slots; of their columns only the first ``known`` are there yet."""
         if len(rows) and known < self.n:
             self._compute(rows, np.arange(len(rows)), known)
-        self._slot_of.update(zip(rows.tolist(), range(len(rows)), strict=True))
+        self._hold(rows, self._vacated(len(rows)))
 
     def _move_columns(self, places: IndexArray, kept: IndexArray) -> None:
         """In the rows at these places, bring the points kept to the first columns."""

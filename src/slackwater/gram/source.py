@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.kernels.points import Floats
+from slackwater.workers import Workers
 
 Ahead = Callable[[], ArrayLike]
 IndexArray = NDArray[np.intp]
-_ROWS_SUMMED = 128  # together: their copies stay in cache
+_ROWS_SUMMED, _COLUMNS_SUMMED = 128, 4096  # together: their copies stay in cache
+_FEWEST_SHARED = 2**17  # values, for a second thread to be worth waking
+_ALONE = Workers()
 
 
 class RowBlock(Protocol):
@@ -39,6 +42,7 @@ class DenseRows:
     base: NDArray[Any]
     places: IndexArray
     step: float = 1.0
+    workers: Workers = _ALONE
 
     def __len__(self) -> int:
         return len(self.places)
@@ -47,19 +51,34 @@ class DenseRows:
         """The values of the rows with one another, a square; ``numbers`` are those of the rows in the matrix."""
         from slackwater.gram import _loops
 
-        out = np.empty((len(self), len(self)))
-        _loops.gather(self.base, self.places, numbers, np.argsort(numbers), self.step, out)
+        out, order = np.empty((len(self), len(self))), np.argsort(numbers)
+        threads = self._threads(len(self) ** 2 // 2)
+
+        def gather(thread: int) -> None:
+            _loops.gather(self.base, self.places, numbers, order, self.step, out, thread, threads)
+
+        self.workers.run(gather, range(threads))
         return out
 
     def part(self, positions: IndexArray) -> DenseRows:
         """Some of the rows, by their positions in the block."""
-        return DenseRows(self.base, self.places[positions], self.step)
+        return replace(self, places=self.places[positions])
 
     def add_to(self, responses: NDArray[np.float64], labels: NDArray[np.int8], amounts: NDArray[np.float64]) -> None:
         """responses += labels ∘ Σ_k amounts_k row_k."""
         from slackwater.gram import _loops
 
-        _loops.add_combination(responses, labels, self.base, self.places, self.step * amounts)
+        scaled = self.step * amounts
+        n, threads = len(responses), self._threads(len(responses) * len(amounts) // 2)
+
+        def add(thread: int) -> None:
+            first, last = thread * n // threads, (thread + 1) * n // threads
+            _loops.add_combination(responses, labels, self.base, self.places, scaled, first, last)
+
+        self.workers.run(add, range(threads))
+
+    def _threads(self, values: int) -> int:
+        return self.workers.n_threads if values >= _FEWEST_SHARED else 1
 
     def combinations(self, coefficients: Floats, first: int) -> NDArray[np.float64]:
         """Σ_k coefficients[:, k] row_k from column ``first`` on: shape (functions, columns).
@@ -69,13 +88,20 @@ class DenseRows:
         largest = np.abs(coefficients).max(initial=0.0)
         single = self.base.dtype != np.float64 and (largest == 0.0 or 1e-30 < largest < 1e30)
         factors = (self.step * coefficients).astype(np.float32 if single else np.float64)
-        sums = np.zeros((len(factors), self.base.shape[1] - first))
-        rows = np.empty((_ROWS_SUMMED, sums.shape[1]), factors.dtype)
-        for start in range(0, len(self), _ROWS_SUMMED):
-            places = self.places[start : start + _ROWS_SUMMED]
-            for row, place in zip(rows, places, strict=False):
-                row[:] = self.base[place, first:]
-            sums += factors[:, start : start + _ROWS_SUMMED] @ rows[: len(places)]
+        base = self.base[:, first:]
+        sums = np.zeros((len(factors), base.shape[1]))
+
+        def add_up(begin: int) -> None:
+            columns = slice(begin, begin + _COLUMNS_SUMMED)
+            total = sums[:, columns]
+            rows = np.empty((_ROWS_SUMMED, total.shape[1]), factors.dtype)
+            for start in range(0, len(self), _ROWS_SUMMED):
+                places = self.places[start : start + _ROWS_SUMMED]
+                for row, place in zip(rows, places, strict=False):
+                    row[:] = base[place, columns]
+                np.add(total, factors[:, start : start + _ROWS_SUMMED] @ rows[: len(places)], out=total)
+
+        self.workers.run(add_up, range(0, sums.shape[1], _COLUMNS_SUMMED))
         return sums
 
 
