@@ -50,6 +50,20 @@ def test_no_other_multiple_of_w_and_no_other_bias_costs_less(coupling, weighted,
             assert best <= other * (1.0 + 1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("coupling", [Free(), Balanced()])
+def test_sorting_and_searching_find_the_same(monkeypatch, coupling, weighted):
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        problem = _problem(rng, weighted)
+        responses = np.round(rng.standard_normal(problem.n) + 0.5, int(rng.integers(0, 3)))
+        by_sorting = coupling.best_scale(problem, responses, 1.3, 2.0)
+        with monkeypatch.context() as patch:
+            patch.setattr("slackwater.solvers.coupling._SORTED", 0)
+            by_search = coupling.best_scale(problem, responses, 1.3, 2.0)
+        assert by_sorting == pytest.approx(by_search, rel=1e-9, abs=1e-12)
+
+
 @given(st.integers(0, 10_000))
 def test_swapping_the_classes_negates_the_bias(seed):
     rng = np.random.default_rng(seed)

@@ -71,10 +71,12 @@ class Free:
             return Scaling(0.0, 0.0)
         from slackwater.water import _loops
 
+        unit = responses / norm
         if problem.n <= _SORTED:
-            level = _loops.sorted_c_level(responses / norm, problem.weights, C)
+            order = np.argsort(unit)
+            level = _loops.c_level_of_sorted(unit[order], _some(problem.weights, order), C)
         else:
-            level = _loops.find_c_level(responses / norm, problem.weights, C, np.nan, np.nan)
+            level = _loops.find_c_level(unit, problem.weights, C, np.nan, np.nan)
         return Scaling(1.0 / (norm * level), 0.0)
 
 
@@ -105,7 +107,9 @@ class Balanced:
         if norm > 0.0:
             unit = responses / norm
             if problem.n <= _SORTED:
-                positive, negative = _loops.sorted_c_level_and_bias(unit, problem.labels, problem.weights, C)
+                order = np.argsort(unit)
+                weights = _some(problem.weights, order)
+                positive, negative = _loops.c_level_and_bias_of_sorted(unit[order], problem.labels[order], weights, C)
             else:
                 positive, negative = _loops.find_c_level_and_bias(
                     unit, problem.labels, problem.weights, C, np.nan, np.nan, np.nan
@@ -114,6 +118,10 @@ class Balanced:
             return Scaling(0.0, float(np.sign(_scan_loops.excess(problem.labels, problem.weights))))
         level = 0.5 * (positive + negative)
         return Scaling(1.0 / (norm * level), 0.5 * (negative - positive) / level)
+
+
+def _some(weights: Floats | None, order: NDArray[np.intp]) -> Floats | None:
+    return None if weights is None else weights[order]
 
 
 def merge_blocks(rising: Floats, falling: Floats, kept: NDArray[np.intp], size: int) -> NDArray[np.intp]:

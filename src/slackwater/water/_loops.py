@@ -259,17 +259,26 @@ def find_c_level_and_bias(
     return found.x_pos, found.x_neg
 
 
-# The same two by sorting alone: slower for many points, but compiled in a twentieth of the time.
+# The same two for responses in ascending order: slower for many points, as somebody has to sort them, but compiled in a
+# twentieth of the time.
 
 
 @compiled
-def sorted_c_level(responses: Any, weights: Any, C: float) -> float:
+def c_level_of_sorted(responses: Any, weights: Any, C: float) -> float:
     """As ``find_c_level``."""
-    return _everything(responses, None, weights, Rule(1.0 / C, 0.0, 0.0, 1.0)).level
+    return _all_in_order(responses, None, weights, Rule(1.0 / C, 0.0, 0.0, 1.0)).level
 
 
 @compiled
-def sorted_c_level_and_bias(responses: Any, labels: Any, weights: Any, C: float) -> tuple[float, float]:
+def c_level_and_bias_of_sorted(responses: Any, labels: Any, weights: Any, C: float) -> tuple[float, float]:
     """As ``find_c_level_and_bias``."""
-    found = _everything(responses, labels, weights, Rule(2.0 / C, 0.0, 0.0, 1.0))
+    found = _all_in_order(responses, labels, weights, Rule(2.0 / C, 0.0, 0.0, 1.0))
     return found.x_pos, found.x_neg
+
+
+@compiled
+def _all_in_order(responses: Any, labels: Any, weights: Any, rule: Rule) -> Filling:
+    """As ``_everything``, without its sorting."""
+    pos = gather(responses, labels, 1, weights, -np.inf, np.inf)
+    neg = gather_second(responses, labels, weights, -np.inf, np.inf)
+    return fill(pos, neg, rule)
