@@ -9,7 +9,8 @@ computed for the others alone.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,38 @@ from slackwater.training.course import GAP, Course
 from slackwater.training.run import Ending, with_losses
 from slackwater.training.training_set import TrainingSet
 
-BEYOND = 1.1  # the margin from which on an example is set aside
-_ON_THE_WAY = (0.3, 0.1)  # gaps at which a solution tells who else is to be set aside,
-_WELL_BEYOND = 1.2  # by this margin: the solution is still to change
+BEYOND = 1.1  # the margin from which on an example is set aside, if margins hardly change,
+_WELL_BEYOND = 1.2  # while a solution is still to change
+_ON_THE_WAY = 0.2  # the gap at which it tells who else is to be set aside
 _FEWEST_TO_GO = 0.2  # of the active examples, for moving the others to pay
-_FEWEST_KNOWN = 128  # examples to estimate an error from
+_MOST_LIKELY = 0.8  # of the newcomers, for a sketch to be worth its time once more
+_FEWEST_KNOWN = 64  # examples to estimate something from
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
+
+
+@dataclass
+class Caution:
+    """The margin from which on examples are set aside: the least one, or more where margins are seen to change."""
+
+    least: float
+    beyond: float = field(init=False)
+    watched: IndexArray = field(init=False)  # some of those set aside last
+
+    DEVIATIONS: ClassVar[float] = 1.5
+    MOST_WATCHED: ClassVar[int] = 512
+
+    def __post_init__(self) -> None:
+        self.beyond = self.least
+        self.watch(np.empty(0, dtype=np.intp))
+
+    def watch(self, aside: IndexArray) -> None:
+        """Remember some of the examples set aside."""
+        self.watched = aside[:: math.ceil(max(len(aside), 1) / self.MOST_WATCHED)]
+
+    def learn(self, change: NDArray[np.float64]) -> None:
+        """How the margins of the examples watched have changed is what the next ones' are to expect."""
+        if len(change) >= _FEWEST_KNOWN:
+            self.beyond = max(self.least, 1.0 + self.DEVIATIONS * float(np.std(change)) - float(np.mean(change)))
 
 
 class Look(NamedTuple):
@@ -60,8 +87,11 @@ class Growth:
         self.alpha = np.zeros(self.labels.shape)
         self.responses = np.zeros(self.labels.shape)
         self.judged = np.full(whole.n, np.inf)  # the least margin of each example when it was last looked at
+        self.with_newcomers = Caution(BEYOND)
+        self.on_the_way = Caution(_WELL_BEYOND)
         self.steps = [0] * len(self.problems)
         self.tasks: list[Task] = []
+        self.scalings: list[Scaling] = []  # of the tasks, as they were solved
         self.active = examples  # at work now
         self.memory = RowMemory(self.features)
         features = self.features.part(examples)
@@ -70,12 +100,14 @@ class Growth:
 
     def solve_and_shrink(self, tol: float) -> bool:
         """Solve, setting aside on the way who is beyond the margin by then."""
-        for gap in _ON_THE_WAY:
-            if not self.solve(gap):
-                return False
-            kept = self._mattering(_WELL_BEYOND)
-            if len(kept) <= (1.0 - _FEWEST_TO_GO) * len(self.active):
-                self._change(kept, kept[:0])
+        if not self.solve(_ON_THE_WAY):
+            return False
+        kept = self._mattering(self.on_the_way.beyond)
+        self.on_the_way.watch(kept[:0])
+        if len(kept) <= (1.0 - _FEWEST_TO_GO) * len(self.active):
+            before = self.active
+            self._change(kept, kept[:0])
+            self.on_the_way.watch(self._set_aside_of(before))
         return self.solve(tol)
 
     def solve(self, tol: float) -> bool:
@@ -90,7 +122,23 @@ class Growth:
             self.steps[number] = task.state.step
             self.alpha[number, self.active] = task.state.alpha
             self.responses[number, self.active] = task.state.responses
+        solver = self.course.solver
+        self.scalings = self.features.workers.run(lambda task: solver.scaling(task.problem, task.state), self.tasks)
         return reached
+
+    def grow(self, newcomers: IndexArray, tol: float) -> bool:
+        """Let in newcomers and solve."""
+        self.let_in(newcomers, self.sketch, self.with_newcomers.beyond)
+        self.with_newcomers.watch(self._set_aside_of(newcomers))
+        self._look_at(self.with_newcomers.watched)  # a sketch's error is no change
+        return self.solve_and_shrink(tol)
+
+    def learn(self) -> None:
+        """See how the margins of those set aside have changed since."""
+        for caution in (self.with_newcomers, self.on_the_way):
+            before = self.judged[caution.watched]
+            self._look_at(caution.watched)
+            caution.learn(self.judged[caution.watched] - before)
 
     def let_in(self, newcomers: IndexArray, judge: Features | None, beyond: float = BEYOND) -> None:
         """Set aside who is beyond the margin, of the active examples and of the newcomers; the others are active next.
@@ -98,7 +146,9 @@ class Growth:
         Newcomers are judged by the support vectors' rows, which are wanted for the next solution anyway; where many are
         expected to be set aside, first by a ``judge``, a sketch or the points themselves, without keeping anything.
         """
-        likely = newcomers if judge is None else self._likely(newcomers, judge)
+        likely = newcomers if judge is None else self._likely(newcomers, judge, beyond)
+        if judge is self.sketch and len(likely) > max(_MOST_LIKELY * len(newcomers), _FEWEST_KNOWN):
+            self.sketch = None
         self._change(self._mattering(beyond), likely)
         self.responses[:, likely] = self._responses_by_rows(likely)
         self._change(self._mattering(beyond), likely[:0])
@@ -121,7 +171,7 @@ class Growth:
         """The places of those active examples that are not beyond the margin."""
         return np.flatnonzero(self._matters(self.active, self.responses[:, self.active], beyond))
 
-    def _likely(self, newcomers: IndexArray, judge: Features) -> IndexArray:
+    def _likely(self, newcomers: IndexArray, judge: Features, beyond: float) -> IndexArray:
         """Those that a sketch of the data, or the points themselves, do not place safely beyond the margin.
 
         How safely, the error says for active examples other than support vectors: like newcomers, they have no share in
@@ -132,7 +182,7 @@ class Growth:
         if judge is self.features:
             known = known[:0]
         error = self._responses(known, judge) - self.responses[:, known]
-        safely = BEYOND + 2.0 * np.sqrt(np.sum(error**2, axis=1, keepdims=True) / max(len(known), 1))
+        safely = beyond + 2.0 * np.sqrt(np.sum(error**2, axis=1, keepdims=True) / max(len(known), 1))
         return newcomers[self._matters(newcomers, self._responses(newcomers, judge), safely)]
 
     def tolerates_rounding(self) -> bool:
@@ -158,6 +208,13 @@ class Growth:
         """The share of active examples whose coefficients are as large as they may be, over all problems."""
         caps = np.stack([self.course.solver.caps(problem)[self.active] for problem in self.problems])
         return float(np.mean(self.alpha[:, self.active] >= caps))
+
+    def _set_aside_of(self, examples: IndexArray) -> IndexArray:
+        """Those that are not active, in an order that does not depend on how the examples are numbered."""
+        aside = np.zeros(self.whole.n, dtype=bool)
+        aside[examples] = True
+        aside[self.active] = False
+        return self.whole.order[aside[self.whole.order]]
 
     @property
     def aside(self) -> IndexArray:
@@ -197,7 +254,7 @@ class Growth:
         """Losses that a problem did not show, of the last examples of a look."""
         if last == 0:
             return 0.0
-        examples, scaling, problem = look.examples[-last:], self.scaling(self.tasks[number]), self.problems[number]
+        examples, scaling, problem = look.examples[-last:], self.scalings[number], self.problems[number]
         offsets = problem.labels[examples] * scaling.bias
         caps = look.stands_for[-last:] * self.course.solver.caps(problem)[examples]
         losses = hinge_total(scaling.scale * look.responses[number, -last:] + offsets, caps)
@@ -212,7 +269,7 @@ class Growth:
         for number, task in enumerate(self.tasks):
             if task.assessment is None or task.reason is None:
                 raise RuntimeError("the training loop ended without assessing a model")
-            scaling = self.scaling(task)
+            scaling = self.scalings[number]
             share = task.problem.total_weight / self.problems[number].total_weight
             known = task.assessment._replace(slack_nu=share * task.assessment.slack_nu)
             cost = self.course.solver.C * self.problems[number].total_weight
@@ -221,9 +278,6 @@ class Growth:
             expansion = Expansion.from_dense(coefficients, scaling.bias)
             endings.append(Ending(expansion, assessment, task.reason, task.state.step))
         return endings
-
-    def scaling(self, task: Task) -> Scaling:
-        return self.course.solver.scaling(task.problem, task.state)
 
     @property
     def features(self) -> Features:
@@ -255,9 +309,17 @@ class Growth:
         self, examples: IndexArray, responses: NDArray[np.float64], beyond: float | NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Which examples are support vectors of a problem, or not beyond its margin."""
-        scalings = [self.scaling(task) for task in self.tasks]
-        scale = np.array([[each.scale] for each in scalings])
-        bias = np.array([[each.bias] for each in scalings])
-        margins = scale * responses + bias * self.labels[:, examples]
-        self.judged[examples] = margins.min(axis=0)
+        margins = self._margins(examples, responses)
         return np.asarray(((margins < beyond) | (self.alpha[:, examples] > 0.0)).any(axis=0))
+
+    def _margins(self, examples: IndexArray, responses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The margins of the models so far: shape (problems, examples). The least of each is kept."""
+        scale = np.array([[each.scale] for each in self.scalings])
+        bias = np.array([[each.bias] for each in self.scalings])
+        margins = np.asarray(scale * responses + bias * self.labels[:, examples])
+        self.judged[examples] = margins.min(axis=0)
+        return margins
+
+    def _look_at(self, examples: IndexArray) -> None:
+        """Judge examples by the kernel itself."""
+        self._margins(examples, self._responses(examples, self.features))
