@@ -127,7 +127,7 @@ def test_a_span_is_given_up_before_all_examples_are_looked_at(monkeypatch, grows
     X, y, settings = noisy()
     losses, seen = iter([0.01, grows_to**0.5 * 0.1, 0.001]), []
     monkeypatch.setattr(spanning, "_MANY", N // 2)
-    monkeypatch.setattr(spanning.Attempt, "lost_by_half", lambda attempt, width: next(losses))
+    monkeypatch.setattr(spanning.Attempt, "lost_by_half", lambda attempt, width, order: next(losses))
     original = spanning._problems
 
     def watched(growth, examples, columns, basis):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
+from scipy.optimize import minimize_scalar
+from sklearn import svm
 
 from problems import gaussian_gram, noisy_blobs
+from slackwater.solvers.coupling import Scaling
 from slackwater.training.span import (
     SpanModel,
     SpanProblem,
+    _search,
     fades,
     independent_basis,
     loss_of_half,
@@ -17,6 +23,7 @@ from slackwater.training.span import (
     minimise,
     smooth_basis,
 )
+from slackwater.training.spanning import _projected
 from slackwater.workers import Workers
 
 
@@ -102,6 +109,49 @@ def test_the_cost_is_that_of_the_hinge_itself():
     norm = coefficients @ gram[np.ix_(basis.members, basis.members)] @ coefficients
     expected = 0.5 * norm + 2.0 * np.maximum(0.0, 1.0 - problem.labels * values).sum()
     assert problem.cost(model) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+@pytest.mark.parametrize("width", [1.0, 0.3])
+def test_what_rounding_may_have_lost_covers_what_it_has(C, width):
+    _, basis, problem = span_problem(C=C)
+    model = SpanModel(np.zeros(len(basis.members)), 0.0)
+    for step in (4.0, 1.0, width):
+        model = minimise(problem, model, step, 1e-12)
+    exact = svm.SVC(kernel="linear", C=C, tol=1e-8).fit(problem.features, problem.labels)
+    best = problem.cost(SpanModel(exact.coef_[0], float(exact.intercept_[0])))
+    lost = problem.lost_by_rounding(problem.values(model), width)
+    assert best <= problem.cost(model) * (1 + 1e-6)
+    assert problem.cost(model) - lost <= best * (1 + 1e-6)
+    assert lost < 0.1 * best
+
+
+def test_a_step_ends_where_the_cost_is_level():
+    """Whatever the direction: even one that Newton's method would not take."""
+    _, basis, problem = span_problem(C=3.0)
+    start = SpanModel(np.zeros(len(basis.members)), 0.0)
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1.0, 1e3):
+        direction = SpanModel(scale * (problem.pulled(problem.labels.astype(float)) + rng.standard_normal(20)), 0.0)
+        change = problem.values(direction)
+        length = _search(problem, (start, problem.values(start)), (direction, change), 0.5)
+
+        def cost(at, direction=direction, change=change):
+            shortfall = 1.0 - at * problem.labels * change
+            inside = np.clip(shortfall + 0.25, 0.0, 0.5)
+            loss = inside**2 + np.maximum(shortfall - 0.25, 0.0)
+            return 0.5 * at**2 * direction.weights @ direction.weights + problem.caps @ loss
+
+        best = minimize_scalar(cost, bounds=(0.0, 4.0 * length), method="bounded", options={"xatol": 1e-9 * length})
+        assert cost(length) <= best.fun + 1e-3 * (cost(0.0) - best.fun)
+
+
+def test_a_solution_within_the_span_is_its_own_projection():
+    gram, _, problem = span_problem(n=60, m=60)
+    alpha = np.random.default_rng(0).uniform(0, 1, (1, 60))
+    stage = SimpleNamespace(scalings=[Scaling(1.7, -0.4)], alpha=alpha, active=np.arange(60))
+    model = _projected(stage, 0, problem)
+    np.testing.assert_allclose(problem.values(model), 1.7 * gram @ (alpha[0] * problem.labels) - 0.4, atol=1e-3)
 
 
 def test_a_warm_start_is_never_made_worse():

@@ -12,6 +12,7 @@ corner of the hinge is rounded.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, cho_factor, cho_solve, lapack, solve_triangular
 
 from slackwater.kernels.points import Floats
+from slackwater.memory import Buffers
 from slackwater.workers import Workers
 
 _CHUNK = 2048  # examples whose features are worked on by one thread at a time
@@ -27,6 +29,9 @@ _CHUNKS_AT_ONCE = 16  # whose matrices of second derivatives are in memory toget
 _FEWEST_TOGETHER = 256  # of them, for their products to be worth a thread
 _INDEPENDENT = 1e-5  # of K(x, x): what a point must add to the span to join it
 _MOST_STEPS = 30
+_NEARLY_WHOLE = 0.5  # of Newton's step
+_LEVEL = 0.01  # of the slope at the beginning of a step: where it ends
+_MOST_TRIALS = 12
 _NEARLY_ALL = 1e-3  # of K(x, x): what a smooth kernel may have outside of the span, on the average,
 _FADING = 16.0  # and so many times less than outside of the span of half the points
 
@@ -91,7 +96,7 @@ def _pivoted(gram: Doubles) -> tuple[Doubles, NDArray[np.intp]]:
 
 def _left_out(gram: Doubles, factor: Doubles) -> Doubles:
     """What K(x, x) has outside of the span of the first members, as a share: of the first one, two, and so on."""
-    shares: Doubles = 1.0 - np.cumsum(np.mean(factor**2, axis=0)) / float(gram.diagonal().mean())
+    shares: Doubles = 1.0 - np.cumsum(np.einsum("ij,ij->j", factor, factor)) / float(gram.diagonal().sum())
     return shares
 
 
@@ -135,30 +140,61 @@ class SpanProblem:
         self.workers.run(evaluate, range(0, len(out), _CHUNK))
         return out + model.bias
 
-    def every(self, step: int) -> SpanProblem:
-        """One example of each ``step``, which stands for those left out."""
-        return replace(self, features=self.features[::step], labels=self.labels[::step], caps=step * self.caps[::step])
-
-    def cost(self, model: SpanModel) -> float:
-        """The objective, with the hinge as it is."""
-        shortfall = 1.0 - self.labels * self.values(model)
+    def cost(self, model: SpanModel, values: Doubles | None = None) -> float:
+        """The objective, with the hinge as it is; ``values`` are the model's, if they are known."""
+        shortfall = 1.0 - self.labels * (self.values(model) if values is None else values)
         return 0.5 * float(model.weights @ model.weights) + float(self.caps @ np.maximum(0.0, shortfall))
+
+    def lost_by_rounding(self, values: Doubles, width: float) -> float:
+        """How much less the best function may cost than one that is best with the hinge rounded and has these values.
+
+        The slopes are a feasible dual point then, and this is what its value is below the cost.
+        """
+        shortfall = 1.0 - self.labels * values
+        return float(self.caps @ (np.maximum(0.0, shortfall) - _rising(shortfall, width) * shortfall))
+
+    def pulled(self, pulls: Doubles) -> Doubles:
+        """Σ pull_i z_i."""
+
+        def pull(start: int) -> Floats:
+            chunk = slice(start, start + _CHUNK)
+            values: Floats = pulls[chunk].astype(self.features.dtype) @ self.features[chunk]
+            return values
+
+        sums = np.zeros(self.features.shape[1])
+        for part in self.workers.run(pull, range(0, len(pulls), _CHUNK)):
+            sums += part
+        return sums
+
+
+def thinned(problems: Sequence[SpanProblem], kept: NDArray[np.intp]) -> list[SpanProblem]:
+    """Some of the examples of problems that share their coordinates; they stand for those left out."""
+    features, factor = problems[0].features[kept], len(problems[0].labels) / len(kept)
+    return [
+        replace(problem, features=features, labels=problem.labels[kept], caps=factor * problem.caps[kept])
+        for problem in problems
+    ]
 
 
 def minimise(problem: SpanProblem, start: SpanModel, width: float, accuracy: float) -> SpanModel:
-    """Newton's method, the hinge's corner rounded over ``width``, until a step gains less than ``accuracy``."""
+    """Newton's method, the hinge's corner rounded over ``width``, until a step gains less than ``accuracy``.
+
+    A short step does not count: while few examples are at the corner, steps are short and gain little, but bring others
+    there.
+    """
     model, values = start, problem.values(start)
     cost = _rounded_cost(problem, model, values, width)
     for _ in range(_MOST_STEPS):
         direction = _newton_direction(problem, model, values, width)
         change = problem.values(direction)
-        length, lower = _search(problem, (model, values), (direction, change), width, cost)
+        length = _search(problem, (model, values), (direction, change), width)
+        moved = SpanModel(model.weights + length * direction.weights, model.bias + length * direction.bias)
+        moved_values = values + length * change
+        lower = _rounded_cost(problem, moved, moved_values, width)
         if lower >= cost:
             break
-        model = SpanModel(model.weights + length * direction.weights, model.bias + length * direction.bias)
-        values = values + length * change
-        gained, cost = cost - lower, lower
-        if gained <= accuracy * cost:
+        gained, cost, model, values = cost - lower, lower, moved, moved_values
+        if gained <= accuracy * cost and length >= _NEARLY_WHOLE:
             break
     return model
 
@@ -166,7 +202,8 @@ def minimise(problem: SpanProblem, start: SpanModel, width: float, accuracy: flo
 def loss_of_half(problem: SpanProblem, model: SpanModel, width: float) -> float:
     """About how much more the best function in the span of the first half of the points would cost.
 
-    By the second derivatives at the optimum: with the other half of the weights forced to zero, and the first free.
+    By the second derivatives at a model near the optimum: with the other half of the weights forced to zero, and the
+    first free.
     """
     slopes = _slopes(problem, problem.values(model), width)
     gradient, hessian, _ = _derivatives(problem, np.zeros(len(slopes)), _curvature(problem, slopes, width))
@@ -184,7 +221,11 @@ def _curvature(problem: SpanProblem, slopes: Doubles, width: float) -> Doubles:
 
 def _slopes(problem: SpanProblem, values: Doubles, width: float) -> Doubles:
     """The slope of the rounded hinge: 0 beyond the margin, 1 for violators, between them rising over ``width``."""
-    slopes: Doubles = np.clip((1.0 - problem.labels * values) / width + 0.5, 0.0, 1.0)
+    return _rising(1.0 - problem.labels * values, width)
+
+
+def _rising(shortfall: Doubles, width: float) -> Doubles:
+    slopes: Doubles = np.clip(shortfall / width + 0.5, 0.0, 1.0)
     return slopes
 
 
@@ -217,21 +258,18 @@ def _derivatives(problem: SpanProblem, pulls: Doubles, curvature: Doubles) -> tu
     features, dtype = problem.features, problem.features.dtype
     curved = np.flatnonzero(curvature)
     size = min(_CHUNK, max(_FEWEST_TOGETHER, math.ceil(len(curved) / 4)))
-
-    def pulled(start: int) -> Floats:
-        values: Floats = pulls[start : start + _CHUNK].astype(dtype) @ features[start : start + _CHUNK]
-        return values
+    buffers = Buffers(dtype)
 
     def bent(start: int) -> tuple[Floats, Floats]:
         chunk = curved[start : start + size]
         roots = np.sqrt(curvature[chunk]).astype(dtype)
-        scaled = features[chunk] * roots[:, None]
-        return scaled.T @ scaled, roots @ scaled
+        with buffers.lent(len(chunk), features.shape[1]) as scaled:
+            np.take(features, chunk, axis=0, out=scaled, mode="clip")  # "raise" would copy
+            scaled *= roots[:, None]
+            return scaled.T @ scaled, roots @ scaled
 
-    gradient, cross = np.zeros((2, features.shape[1]))
+    gradient, cross = problem.pulled(pulls), np.zeros(features.shape[1])
     hessian = np.zeros((len(gradient), len(gradient)))
-    for pull in problem.workers.run(pulled, range(0, len(pulls), _CHUNK)):
-        gradient += pull
     for first in range(0, len(curved), _CHUNKS_AT_ONCE * size):
         chunks = range(first, min(first + _CHUNKS_AT_ONCE * size, len(curved)), size)
         for part, along in problem.workers.run(bent, chunks):
@@ -241,25 +279,33 @@ def _derivatives(problem: SpanProblem, pulls: Doubles, curvature: Doubles) -> tu
 
 
 def _search(
-    problem: SpanProblem,
-    here: tuple[SpanModel, Doubles],
-    way: tuple[SpanModel, Doubles],
-    width: float,
-    cost: float,
-) -> tuple[float, float]:
-    """How far to go, and what it costs there: the whole step, or less as long as it costs more than staying."""
+    problem: SpanProblem, here: tuple[SpanModel, Doubles], way: tuple[SpanModel, Doubles], width: float
+) -> float:
+    """How far to go: to where the cost is nearly level. Its slope rises with the length, linearly between corners."""
     (model, values), (direction, change) = here, way
+    shortfall, gain = 1.0 - problem.labels * values, problem.labels * change
+    weighted = problem.caps * gain
+    norm, rise = float(model.weights @ direction.weights), float(direction.weights @ direction.weights)
 
-    def at(length: float) -> float:
-        moved = SpanModel(model.weights + length * direction.weights, 0.0)
-        return _rounded_cost(problem, moved, values + length * change, width)
+    def slope(length: float) -> float:
+        return norm + length * rise - float(weighted @ _rising(shortfall - length * gain, width))
 
-    length, lower = 1.0, at(1.0)
-    while lower > cost and length > 1e-6:
-        length *= 0.5
-        lower = at(length)
-    for other in (0.7 * length, 1.4 * length):
-        trial = at(other)
-        if trial < lower:
-            length, lower = other, trial
-    return length, lower
+    low, low_slope = 0.0, slope(0.0)
+    level = -_LEVEL * low_slope
+    length, here_slope = 1.0, slope(1.0)
+    while here_slope < -level and length < 2.0**_MOST_TRIALS:
+        low, low_slope, length = length, here_slope, 2.0 * length
+        here_slope = slope(length)
+    high, high_slope = length, here_slope
+    for _ in range(_MOST_TRIALS):
+        if low_slope >= 0.0 or high_slope <= low_slope or abs(here_slope) <= level:
+            break
+        length = low + (high - low) * low_slope / (low_slope - high_slope)
+        before, here_slope = here_slope, slope(length)
+        # An end that stays twice counts half (the Illinois method), or it would stay for ever.
+        stays = 0.5 if before * here_slope > 0.0 else 1.0
+        if here_slope < 0.0:
+            low, low_slope, high_slope = length, here_slope, stays * high_slope
+        else:
+            high, high_slope, low_slope = length, here_slope, stays * low_slope
+    return length

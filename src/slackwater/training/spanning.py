@@ -27,6 +27,7 @@ from slackwater.training.span import (
     make_orthonormal,
     minimise,
     smooth_basis,
+    thinned,
 )
 
 _FEWEST_BOUNDED = 0.1  # of the sample are bounded support vectors where labels are noisy
@@ -36,10 +37,9 @@ _MOST_LOST = 0.06  # of the sample's optimum, for the span to do
 _MOST_LOST_BY_HALF = 0.025  # of the cost, if the span had half its points: more, and it would gain by further ones
 _MOST_FADING = 8.0  # times as much where half of the points leave out far more than all
 _TOLD_AT, _MOST_WRONG = 256, 0.03  # examples at which the coefficients are to give the values, and how nearly
-_FIRST_WIDTH = 4.0  # before those, with the sample, which has no model to start from
 _MANY = 32768  # examples, for an attempt with all of them to be worth another look before
 _JUDGES = 8192
-_ROUGHLY, _ACCURACY = 1e-2, 3e-4  # of Newton's method, on the way and in the end
+_ROUGHLY, _ACCURACY = 1e-2, 1e-3  # of Newton's method, on the way and in the end
 
 
 class Chosen(NamedTuple):
@@ -60,11 +60,12 @@ class Attempt(NamedTuple):
     def costs(self) -> list[float]:
         return [problem.cost(model) for problem, model in zip(self.problems, self.models, strict=True)]
 
-    def lost_by_half(self, width: float) -> float:
-        """How much more, as a share, half of the points would cost, judged by some of the examples."""
-        thinned = [problem.every(max(1, len(problem.labels) // _JUDGES)) for problem in self.problems]
-        lost = sum(loss_of_half(problem, model, width) for problem, model in zip(thinned, self.models, strict=True))
-        return lost / max(sum(Attempt(thinned, self.models).costs()), 1e-300)
+    def lost_by_half(self, width: float, order: IndexArray) -> float:
+        """How much more, as a share, half of the points would cost, judged by examples here and there in an order."""
+        judged = Attempt(thinned(self.problems, order[:: max(1, len(order) // _JUDGES)]), self.models)
+        pairs = zip(judged.problems, judged.models, strict=True)
+        lost = sum(loss_of_half(problem, model, width) for problem, model in pairs)
+        return lost / max(sum(judged.costs()), 1e-300)
 
 
 def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator) -> list[Ending] | None:
@@ -76,12 +77,11 @@ def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator
         if chosen is None or len(chosen.places) * features.n * features.points.dtype.itemsize > features.matrix_bytes:
             continue
         problems = _problems(growth, growth.active, sample.columns(chosen.places), chosen.basis)
-        nothing = SpanModel(np.zeros(len(chosen.places)), 0.0)
         try:
-            first = _attempt(problems, (_FIRST_WIDTH, *chosen.widths), [nothing] * len(problems))
-            if sum(first.costs()) > (1.0 + _MOST_LOST) * sum(optima):
+            first = _first_attempt(growth, problems, chosen.widths, (1.0 + _MOST_LOST) * sum(optima))
+            if first is None:
                 continue
-            shares = [optimum / cost for optimum, cost in zip(optima, first.costs(), strict=True)]
+            shares = [min(1.0, optimum / cost) for optimum, cost in zip(optima, first.costs(), strict=True)]
             endings = _endings_for_all(growth, features, chosen, first, shares, rng)
         except np.linalg.LinAlgError:  # single precision cannot tell the points apart where C is that large
             continue
@@ -109,7 +109,7 @@ def _if_smooth(growth: Growth, sample: Features, rng: np.random.Generator) -> Ch
         return None
     # A function misses the root of what is left out.
     most_lost = min(math.sqrt(found.fading), _MOST_FADING) * _MOST_LOST_BY_HALF
-    return Chosen(candidates[found.basis.members], found.basis, (1.0, 0.1), most_lost)
+    return Chosen(candidates[found.basis.members], found.basis, (0.7, 0.3), most_lost)
 
 
 def _endings_for_all(
@@ -121,8 +121,8 @@ def _endings_for_all(
     rng: np.random.Generator,
 ) -> list[Ending] | None:
     """From models for the sample to models for all; None where more examples have more to tell than the span can."""
-    points = growth.active[chosen.places]
-    lost = attempt.lost_by_half(chosen.widths[-1])
+    points, width = growth.active[chosen.places], chosen.widths[-1]
+    lost = attempt.lost_by_half(width, _by_content(growth, growth.active))
     stages = [np.arange(features.n)]
     if features.n >= _MANY and lost <= chosen.most_lost_by_half:  # else it is to fall, and only all examples tell
         stages.insert(0, _some(growth, rng))
@@ -132,16 +132,19 @@ def _endings_for_all(
         part = features if len(examples) == features.n else features.part(examples)
         problems = _problems(growth, examples, part.columns_with(features.points.take(points)), chosen.basis)
         attempt = _attempt(problems, chosen.widths, attempt.models)
-        before, lost = lost, attempt.lost_by_half(chosen.widths[-1])
+        before, lost = lost, attempt.lost_by_half(width, _by_content(growth, examples))
         expected = lost if len(examples) == features.n else lost**2 / max(before, 1e-300)
         if expected > chosen.most_lost_by_half:
             return None
     endings = []
     for number, (problem, model) in enumerate(zip(attempt.problems, attempt.models, strict=True)):
-        assessment = _assessment(growth, number, problem, model, shares[number])
+        values = problem.values(model)
         expansion = _expansion(model, points, chosen.basis)
-        if not _is_told_by(expansion, features, problem.values(model)):
+        if not _is_told_by(expansion, growth, features, values):
             return None
+        cost = problem.cost(model, values)
+        bound = shares[number] * (cost - problem.lost_by_rounding(values, width))
+        assessment = _assessment(growth, number, model, cost, bound)
         endings.append(Ending(expansion, assessment, StopReason.TOLERANCE, growth.steps[number]))
     return endings
 
@@ -152,9 +155,16 @@ def _some(growth: Growth, rng: np.random.Generator) -> IndexArray:
     return np.union1d(growth.active, rng.permutation(growth.whole.order)[: round(math.sqrt(n * len(growth.active)))])
 
 
-def _is_told_by(expansion: Expansion, features: Features, values: Doubles) -> bool:
+def _by_content(growth: Growth, examples: IndexArray) -> IndexArray:
+    """The positions of examples, in an order that does not depend on how they are numbered."""
+    rank = np.empty(growth.whole.n, dtype=np.intp)
+    rank[growth.whole.order] = np.arange(growth.whole.n)
+    return np.argsort(rank[examples])
+
+
+def _is_told_by(expansion: Expansion, growth: Growth, features: Features, values: Doubles) -> bool:
     """Whether coefficients of the points, which may be large and cancel, give the values at some of the examples."""
-    some = np.arange(0, features.n, max(1, features.n // _TOLD_AT))
+    some = np.sort(growth.whole.order[:: max(1, features.n // _TOLD_AT)])
     found = features.values(some, expansion.support, expansion.coefficients[None, :])[:, 0] + expansion.bias
     return bool(np.max(np.abs(found - values[some])) <= _MOST_WRONG)
 
@@ -190,6 +200,23 @@ def _problems(growth: Growth, examples: IndexArray, columns: Floats, basis: Basi
     ]
 
 
+def _first_attempt(
+    growth: Growth, problems: list[SpanProblem], widths: tuple[float, ...], most: float
+) -> Attempt | None:
+    """The sample's solutions, as far as they are in the span; if they cost too much there, the best ones, if enough."""
+    attempt = Attempt(problems, [_projected(growth, *pair) for pair in enumerate(problems)])
+    if sum(attempt.costs()) > most:
+        attempt = _attempt(problems, widths, attempt.models)
+    return attempt if sum(attempt.costs()) <= most else None
+
+
+def _projected(growth: Growth, number: int, problem: SpanProblem) -> SpanModel:
+    """A problem's solution for the sample, without what is outside of the span: a sum of its coordinates' vectors."""
+    scaling = growth.scalings[number]
+    coefficients = scaling.scale * growth.alpha[number, growth.active] * problem.labels
+    return SpanModel(problem.pulled(coefficients), scaling.bias)
+
+
 def _attempt(problems: list[SpanProblem], widths: tuple[float, ...], starts: Sequence[SpanModel]) -> Attempt:
     """Solve the problems side by side, the hinge rounded ever less."""
 
@@ -207,16 +234,15 @@ def _expansion(model: SpanModel, points: IndexArray, basis: Basis) -> Expansion:
     return Expansion(points[order], basis.coefficients(model.weights)[order], model.bias)
 
 
-def _assessment(growth: Growth, number: int, problem: SpanProblem, model: SpanModel, share: float) -> Assessment:
-    """What the model costs, and what the optimum would, if it relates to the span's as on the sample."""
-    cost = problem.cost(model)
+def _assessment(growth: Growth, number: int, model: SpanModel, cost: float, bound: float) -> Assessment:
+    """``bound`` is what the optimum would cost at least, if it relates to the span's as on the sample."""
     norm = float(np.linalg.norm(model.weights))
     loss = cost - 0.5 * norm**2
     C, total = growth.course.solver.C, growth.problems[number].total_weight
     return Assessment(
         objective=cost,
-        bound=cost * min(share, 1.0),
-        gap=max(0.0, 1.0 - share),
+        bound=bound,
+        gap=max(0.0, 1.0 - bound / cost) if cost > 0.0 else 0.0,
         margin=1.0 / norm if norm > 0.0 else math.inf,
         slack_nu=loss / (C * total * norm) if norm > 0.0 else math.nan,
         n_support=len(model.weights),
