@@ -52,12 +52,11 @@ class DenseRows:
         from slackwater.gram import _loops
 
         out, order = np.empty((len(self), len(self))), np.argsort(numbers)
-        threads = self._threads(len(self) ** 2 // 2)
 
-        def gather(thread: int) -> None:
+        def gather(thread: int, threads: int) -> None:
             _loops.gather(self.base, self.places, numbers, order, self.step, out, thread, threads)
 
-        self.workers.run(gather, range(threads))
+        self._share(gather, len(self) ** 2 // 2)
         return out
 
     def part(self, positions: IndexArray) -> DenseRows:
@@ -68,17 +67,21 @@ class DenseRows:
         """responses += labels ∘ Σ_k amounts_k row_k."""
         from slackwater.gram import _loops
 
-        scaled = self.step * amounts
-        n, threads = len(responses), self._threads(len(responses) * len(amounts) // 2)
+        scaled, n = self.step * amounts, len(responses)
 
-        def add(thread: int) -> None:
+        def add(thread: int, threads: int) -> None:
             first, last = thread * n // threads, (thread + 1) * n // threads
             _loops.add_combination(responses, labels, self.base, self.places, scaled, first, last)
 
-        self.workers.run(add, range(threads))
+        self._share(add, n * len(amounts) // 2)
 
-    def _threads(self, values: int) -> int:
-        return self.workers.n_threads if values >= _FEWEST_SHARED else 1
+    def _share(self, work: Callable[[int, int], None], values: int) -> None:
+        """Have threads do ``work(thread, threads)`` if it has so many values that it pays."""
+        threads = self.workers.n_threads
+        if threads == 1 or values < _FEWEST_SHARED:
+            work(0, 1)
+        else:
+            self.workers.run(lambda thread: work(thread, threads), range(threads))
 
     def combinations(self, coefficients: Floats, first: int) -> NDArray[np.float64]:
         """Σ_k coefficients[:, k] row_k from column ``first`` on: shape (functions, columns).

@@ -126,14 +126,18 @@ class Growth:
         self.scalings = self.features.workers.run(lambda task: solver.scaling(task.problem, task.state), self.tasks)
         return reached
 
-    def grow(self, newcomers: IndexArray, tol: float) -> bool:
-        """Let in newcomers and solve."""
+    def grow(self, newcomers: IndexArray, tol: float, more: bool) -> bool:
+        """Let in newcomers and solve; if there are ``more`` to come, learn how cautious to be with them."""
         self.let_in(newcomers, self.sketch, self.with_newcomers.beyond)
-        self.with_newcomers.watch(self._set_aside_of(newcomers))
-        self._look_at(self.with_newcomers.watched)  # a sketch's error is no change
-        return self.solve_and_shrink(tol)
+        if more:
+            self.with_newcomers.watch(self._set_aside_of(newcomers))
+            self._look_at(self.with_newcomers.watched)  # a sketch's error is no change
+        reached = self.solve_and_shrink(tol)
+        if more and reached:
+            self._learn()
+        return reached
 
-    def learn(self) -> None:
+    def _learn(self) -> None:
         """See how the margins of those set aside have changed since."""
         for caution in (self.with_newcomers, self.on_the_way):
             before = self.judged[caution.watched]
@@ -211,10 +215,8 @@ class Growth:
 
     def _set_aside_of(self, examples: IndexArray) -> IndexArray:
         """Those that are not active, in an order that does not depend on how the examples are numbered."""
-        aside = np.zeros(self.whole.n, dtype=bool)
-        aside[examples] = True
-        aside[self.active] = False
-        return self.whole.order[aside[self.whole.order]]
+        aside = np.setdiff1d(examples, self.active)
+        return aside[self.whole.ranked(aside)]
 
     @property
     def aside(self) -> IndexArray:

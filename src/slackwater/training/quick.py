@@ -65,9 +65,7 @@ def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> li
     while known < len(shuffled) and reached:
         newcomers = shuffled[known : _GROWTH * known]
         known += len(newcomers)
-        reached = growth.grow(np.sort(newcomers), GAP)
-        if reached and known < len(shuffled):
-            growth.learn()
+        reached = growth.grow(np.sort(newcomers), GAP, more=known < len(shuffled))
     endings = _looked_at(growth, rng, reached)
     for look_again in (_by_sketch, _at_all, _with_all):
         gap = np.mean([each.assessment.gap for each in endings])

@@ -122,7 +122,7 @@ def _endings_for_all(
 ) -> list[Ending] | None:
     """From models for the sample to models for all; None where more examples have more to tell than the span can."""
     points, width = growth.active[chosen.places], chosen.widths[-1]
-    lost = attempt.lost_by_half(width, _by_content(growth, growth.active))
+    lost = attempt.lost_by_half(width, growth.whole.ranked(growth.active))
     stages = [np.arange(features.n)]
     if features.n >= _MANY and lost <= chosen.most_lost_by_half:  # else it is to fall, and only all examples tell
         stages.insert(0, _some(growth, rng))
@@ -132,7 +132,7 @@ def _endings_for_all(
         part = features if len(examples) == features.n else features.part(examples)
         problems = _problems(growth, examples, part.columns_with(features.points.take(points)), chosen.basis)
         attempt = _attempt(problems, chosen.widths, attempt.models)
-        before, lost = lost, attempt.lost_by_half(width, _by_content(growth, examples))
+        before, lost = lost, attempt.lost_by_half(width, growth.whole.ranked(examples))
         expected = lost if len(examples) == features.n else lost**2 / max(before, 1e-300)
         if expected > chosen.most_lost_by_half:
             return None
@@ -153,13 +153,6 @@ def _some(growth: Growth, rng: np.random.Generator) -> IndexArray:
     """The sample, with its rare classes, and others: in number half way, by their ratio, from the sample to all."""
     n = growth.whole.n
     return np.union1d(growth.active, rng.permutation(growth.whole.order)[: round(math.sqrt(n * len(growth.active)))])
-
-
-def _by_content(growth: Growth, examples: IndexArray) -> IndexArray:
-    """The positions of examples, in an order that does not depend on how they are numbered."""
-    rank = np.empty(growth.whole.n, dtype=np.intp)
-    rank[growth.whole.order] = np.arange(growth.whole.n)
-    return np.argsort(rank[examples])
 
 
 def _is_told_by(expansion: Expansion, growth: Growth, features: Features, values: Doubles) -> bool:

@@ -46,19 +46,23 @@ class TrainingSet:
 
     def arranged(self, indices: NDArray[np.intp], rows: RowSource, features: Features | None) -> TrainingSet:
         """Some or all of the examples in another order, with rows that are in that order."""
-        place = np.full(self.n, -1)
-        place[indices] = np.arange(len(indices))
-        ranked = place[self.order]
         return replace(
             self,
             kept=self.kept[indices],
             codes=self.codes[indices],
             weights=self.weights[indices],
             held_out=self.held_out[indices],
-            order=ranked[ranked >= 0],
+            order=self.ranked(indices),
             rows=rows,
             features=features,
         )
+
+    def ranked(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The positions of some examples among ``indices``, in an order that does not depend on their numbers."""
+        place = np.full(self.n, -1)
+        place[indices] = np.arange(len(indices))
+        ranked = place[self.order]
+        return ranked[ranked >= 0]
 
     def problems(self, n_classes: int) -> list[Problem]:
         """One problem for two classes (the second is positive), else each class against the rest."""
