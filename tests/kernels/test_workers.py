@@ -25,11 +25,26 @@ def blas_threads() -> set[int]:
 def test_one_and_two_threads_give_the_same_bits(kernel: Any, form: Any, rows: int) -> None:
     X = np.random.default_rng(0).random((9000, 6), dtype=np.float32)
     points = as_points(form(X))
-    results = []
-    for threads in (1, 2):
-        with Workers(threads) as workers:
-            results.append(block(kernel, points.slice(0, rows), points, workers=workers))
-    np.testing.assert_array_equal(results[0], results[1])
+    for left, right in ((points.slice(0, rows), points), (points, points.slice(0, rows))):
+        results = []
+        for threads in (1, 2):
+            with Workers(threads) as workers:
+                results.append(block(kernel, left, right, workers=workers))
+        np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_threads_share_blocks_of_many_rows_and_few_columns() -> None:
+    """A tile is as wide as the block then, and there is nothing to share across."""
+    meeting = threading.Barrier(2, timeout=10)  # broken unless two tiles are computed at once
+
+    class Meeting(Gaussian):
+        def fill(self, left: Any, right: Any, out: Any) -> None:
+            meeting.wait()
+            super().fill(left, right, out)
+
+    points = as_points(np.random.default_rng(0).random((4096, 6)))
+    with Workers(2) as workers:
+        block(Meeting(0.3), points, points.slice(0, 300), workers=workers)
 
 
 def test_results_come_in_the_order_of_the_items() -> None:

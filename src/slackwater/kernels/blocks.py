@@ -110,10 +110,20 @@ def _each_tile(
 ) -> None:
     """Call ``compute`` with the left points, the right points, the first row and the first column of every tile."""
     threads = workers if workers is not None and kernel.reentrant else Workers()
-    for offset in range(0, len(left), GROUP_ROWS):  # what tiles keep for reuse is let go after each group
-        group = _tiles(left, offset, min(offset + GROUP_ROWS, len(left)), _tile_rows(left))
-        columns = _tiles(right, 0, len(right), _tile_columns(len(group[0][1]), len(right)))
-        threads.run(partial(_meet, compute, group), columns)
+    offsets, size = range(0, len(left), GROUP_ROWS), _tile_rows(left)
+
+    def group(offset: int) -> list[Tile]:
+        return _tiles(left, offset, min(offset + GROUP_ROWS, len(left)), size)
+
+    if len(right) == 0:
+        return
+    if len(right) <= FEWEST_COLUMNS:  # in one tile, so that threads have only the groups to share
+        threads.run(lambda offset: _meet(compute, group(offset), (0, right)), offsets)
+        return
+    for offset in offsets:  # what tiles keep for reuse is let go after each group
+        tiles = group(offset)
+        columns = _tiles(right, 0, len(right), _tile_columns(len(tiles[0][1]), len(right)))
+        threads.run(partial(_meet, compute, tiles), columns)
 
 
 def _meet(compute: ComputeTile, group: list[Tile], column: Tile) -> None:
@@ -166,9 +176,7 @@ def require_finite(tile: Floats, kernel: str, row: int, column: int) -> None:
 
 
 def _tile_columns(rows: int, n: int) -> int:
-    """How many of n right points a tile has that has ``rows`` left points: if not all, for an even number of tiles."""
-    if n <= FEWEST_COLUMNS:
-        return FEWEST_COLUMNS
+    """How many of n right points a tile has that has ``rows`` left points, for an even number of tiles."""
     most = min(MOST_COLUMNS, max(FEWEST_COLUMNS, TILE_VALUES // rows))
     return math.ceil(n / (2 * math.ceil(n / most / 2)))
 
