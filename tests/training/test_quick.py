@@ -130,14 +130,26 @@ def test_a_span_is_given_up_before_all_examples_are_looked_at(monkeypatch, grows
     monkeypatch.setattr(spanning.Attempt, "lost_by_half", lambda attempt, width, order: next(losses))
     original = spanning._problems
 
-    def watched(growth, examples, columns, basis):
+    def watched(growth, examples, coordinates):
         seen.append(len(examples))
-        return original(growth, examples, columns, basis)
+        return original(growth, examples, coordinates)
 
     monkeypatch.setattr(spanning, "_problems", watched)
     SVC(random_state=0, **settings).fit(X, y)
     assert len(seen) == 1 + asked
     assert (seen[-1] == N) == (asked == 2)
+
+
+def test_a_look_at_a_part_leaves_that_much_less_to_do(monkeypatch):
+    """Of the kernel values and of the model: both are as without it."""
+    X, y, settings = noisy()
+    direct = SVC(random_state=0, **settings).fit(X, y)
+    monkeypatch.setattr(spanning, "_MANY", N // 2)
+    looked = SVC(random_state=0, **settings).fit(X, y)
+    assert looked.n_kernel_evals_ == direct.n_kernel_evals_
+    np.testing.assert_array_equal(looked.support_, direct.support_)
+    difference = looked.decision_function(X) - direct.decision_function(X)
+    assert np.abs(difference).mean() < 0.02
 
 
 @pytest.mark.parametrize("road", ROADS)

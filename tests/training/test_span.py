@@ -12,15 +12,14 @@ from sklearn import svm
 
 from problems import gaussian_gram, noisy_blobs
 from slackwater.solvers.coupling import Scaling
+from slackwater.training import spanning
+from slackwater.training.newton import _search, loss_of_half, minimise
 from slackwater.training.span import (
     SpanModel,
     SpanProblem,
-    _search,
     fades,
     independent_basis,
-    loss_of_half,
     make_orthonormal,
-    minimise,
     smooth_basis,
 )
 from slackwater.training.spanning import _projected
@@ -180,3 +179,19 @@ def test_what_half_of_the_span_would_lose_is_foretold():
     lost = cost(half, models[1]) - cost(problem, models[0])
     assert lost > 1e-4
     assert loss_of_half(problem, models[0], width) == pytest.approx(lost, rel=1e-3)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_what_rounding_costs_the_sample_counts_only_where_points_do_not_span_everything(monkeypatch, smooth):
+    _, _, problem = span_problem(C=10.0)
+    nothing = SpanModel(np.zeros(problem.features.shape[1]), 0.0)
+    monkeypatch.setattr(spanning, "_projected", lambda growth, number, problem: nothing)
+    chosen = spanning.Chosen(np.arange(20), None, (0.7, 0.3), 0.0, smooth)
+    enough, costs = spanning._first_attempt(None, [problem], chosen, most=problem.cost(nothing))
+    assert enough.models == [nothing]
+    assert costs == [problem.cost(nothing)]
+    attempt, costs = spanning._first_attempt(None, [problem], chosen, most=0.0)
+    optimum = problem.cost(minimise(problem, attempt.models[0], 1e-4, 1e-9))
+    assert problem.cost(attempt.models[0]) > optimum
+    assert costs[0] <= optimum if smooth else costs == attempt.costs()
+    assert costs[0] > 0.8 * optimum

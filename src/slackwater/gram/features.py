@@ -63,13 +63,15 @@ class Features:
 
     def columns(self, indices: IndexArray) -> Floats:
         """Kernel values of all points with some of them: shape (n, len(indices)), the caller's own."""
-        return self.columns_with(self.points.take(indices))
+        others = self.points.take(indices)
+        out = untouched((self.n, len(others)), self.points.dtype)
+        self.fill_columns(others, out)
+        return out
 
-    def columns_with(self, others: Points) -> Floats:
-        """Kernel values of all points with others: shape (n, len(others)), the caller's own."""
+    def fill_columns(self, others: Points, out: Floats) -> None:
+        """Write the kernel values of all points with others into ``out``: shape (n, len(others))."""
         self.ledger.charge(self.ledger.account, self.n * len(others))
-        out = untouched((self.n, len(others)), np.result_type(self.points.dtype, others.dtype))
-        return block(self.kernel, self.points, others, out=out, workers=self.workers)
+        block(self.kernel, self.points, others, out=out, workers=self.workers)
 
     def values(self, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_i coefficients[:, i] K(support_i, x) for the points x in ``at``: shape (len(at), functions)."""

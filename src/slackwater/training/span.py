@@ -11,27 +11,19 @@ corner of the hinge is rounded.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, cho_factor, cho_solve, lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from slackwater.kernels.points import Floats
-from slackwater.memory import Buffers
 from slackwater.workers import Workers
 
-_CHUNK = 2048  # examples whose features are worked on by one thread at a time
-_CHUNKS_AT_ONCE = 16  # whose matrices of second derivatives are in memory together
-_FEWEST_TOGETHER = 256  # of them, for their products to be worth a thread
+CHUNK = 2048  # examples whose features are worked on by one thread at a time
 _INDEPENDENT = 1e-5  # of K(x, x): what a point must add to the span to join it
-_MOST_STEPS = 30
-_NEARLY_WHOLE = 0.5  # of Newton's step
-_LEVEL = 0.01  # of the slope at the beginning of a step: where it ends
-_MOST_TRIALS = 12
 _NEARLY_ALL = 1e-3  # of K(x, x): what a smooth kernel may have outside of the span, on the average,
 _FADING = 16.0  # and so many times less than outside of the span of half the points
 
@@ -106,10 +98,10 @@ def make_orthonormal(columns: Floats, basis: Basis, workers: Workers) -> None:
     solve = blas.strsm if columns.dtype == np.float32 else blas.dtrsm
 
     def turn(start: int) -> None:
-        part = columns[start : start + _CHUNK].T
+        part = columns[start : start + CHUNK].T
         part[...] = solve(1.0, factor, part, lower=1, overwrite_b=1)
 
-    workers.run(turn, range(0, len(columns), _CHUNK))
+    workers.run(turn, range(0, len(columns), CHUNK))
 
 
 class SpanModel(NamedTuple):
@@ -135,9 +127,9 @@ class SpanProblem:
         weights = model.weights.astype(self.features.dtype)
 
         def evaluate(start: int) -> None:
-            out[start : start + _CHUNK] = self.features[start : start + _CHUNK] @ weights
+            out[start : start + CHUNK] = self.features[start : start + CHUNK] @ weights
 
-        self.workers.run(evaluate, range(0, len(out), _CHUNK))
+        self.workers.run(evaluate, range(0, len(out), CHUNK))
         return out + model.bias
 
     def cost(self, model: SpanModel, values: Doubles | None = None) -> float:
@@ -151,18 +143,18 @@ class SpanProblem:
         The slopes are a feasible dual point then, and this is what its value is below the cost.
         """
         shortfall = 1.0 - self.labels * values
-        return float(self.caps @ (np.maximum(0.0, shortfall) - _rising(shortfall, width) * shortfall))
+        return float(self.caps @ (np.maximum(0.0, shortfall) - rising(shortfall, width) * shortfall))
 
     def pulled(self, pulls: Doubles) -> Doubles:
         """Σ pull_i z_i."""
 
         def pull(start: int) -> Floats:
-            chunk = slice(start, start + _CHUNK)
+            chunk = slice(start, start + CHUNK)
             values: Floats = pulls[chunk].astype(self.features.dtype) @ self.features[chunk]
             return values
 
         sums = np.zeros(self.features.shape[1])
-        for part in self.workers.run(pull, range(0, len(pulls), _CHUNK)):
+        for part in self.workers.run(pull, range(0, len(pulls), CHUNK)):
             sums += part
         return sums
 
@@ -176,136 +168,7 @@ def thinned(problems: Sequence[SpanProblem], kept: NDArray[np.intp]) -> list[Spa
     ]
 
 
-def minimise(problem: SpanProblem, start: SpanModel, width: float, accuracy: float) -> SpanModel:
-    """Newton's method, the hinge's corner rounded over ``width``, until a step gains less than ``accuracy``.
-
-    A short step does not count: while few examples are at the corner, steps are short and gain little, but bring others
-    there.
-    """
-    model, values = start, problem.values(start)
-    cost = _rounded_cost(problem, model, values, width)
-    for _ in range(_MOST_STEPS):
-        direction = _newton_direction(problem, model, values, width)
-        change = problem.values(direction)
-        length = _search(problem, (model, values), (direction, change), width)
-        moved = SpanModel(model.weights + length * direction.weights, model.bias + length * direction.bias)
-        moved_values = values + length * change
-        lower = _rounded_cost(problem, moved, moved_values, width)
-        if lower >= cost:
-            break
-        gained, cost, model, values = cost - lower, lower, moved, moved_values
-        if gained <= accuracy * cost and length >= _NEARLY_WHOLE:
-            break
-    return model
-
-
-def loss_of_half(problem: SpanProblem, model: SpanModel, width: float) -> float:
-    """About how much more the best function in the span of the first half of the points would cost.
-
-    By the second derivatives at a model near the optimum: with the other half of the weights forced to zero, and the
-    first free.
-    """
-    slopes = _slopes(problem, problem.values(model), width)
-    gradient, hessian, _ = _derivatives(problem, np.zeros(len(slopes)), _curvature(problem, slopes, width))
-    hessian[np.diag_indices_from(hessian)] += 1.0
-    half = len(gradient) // 2
-    coupled = np.linalg.solve(hessian[:half, :half], hessian[:half, half:])
-    remaining = hessian[half:, half:] - hessian[half:, :half] @ coupled
-    dropped = model.weights[half:]
-    return 0.5 * float(dropped @ remaining @ dropped)
-
-
-def _curvature(problem: SpanProblem, slopes: Doubles, width: float) -> Doubles:
-    return np.where((slopes > 0.0) & (slopes < 1.0), problem.caps / width, 0.0)
-
-
-def _slopes(problem: SpanProblem, values: Doubles, width: float) -> Doubles:
-    """The slope of the rounded hinge: 0 beyond the margin, 1 for violators, between them rising over ``width``."""
-    return _rising(1.0 - problem.labels * values, width)
-
-
-def _rising(shortfall: Doubles, width: float) -> Doubles:
+def rising(shortfall: Doubles, width: float) -> Doubles:
+    """The slope of the hinge with its corner rounded: 0 beyond the margin, 1 for violators, between them rising."""
     slopes: Doubles = np.clip(shortfall / width + 0.5, 0.0, 1.0)
     return slopes
-
-
-def _rounded_cost(problem: SpanProblem, model: SpanModel, values: Doubles, width: float) -> float:
-    slopes = _slopes(problem, values, width)
-    beyond = np.maximum(1.0 - problem.labels * values - 0.5 * width, 0.0)
-    loss = float(problem.caps @ (0.5 * width * slopes**2 + beyond))
-    return 0.5 * float(model.weights @ model.weights) + loss
-
-
-def _newton_direction(problem: SpanProblem, model: SpanModel, values: Doubles, width: float) -> SpanModel:
-    slopes = _slopes(problem, values, width)
-    pulls = problem.labels * problem.caps * slopes
-    curvature = _curvature(problem, slopes, width)
-    gradient, hessian, cross = _derivatives(problem, pulls, curvature)
-    gradient -= model.weights
-    hessian[np.diag_indices_from(hessian)] += 1.0
-    factor = cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
-    total = float(curvature.sum())
-    if not problem.free_bias or total == 0.0:
-        return SpanModel(cho_solve(factor, gradient, check_finite=False), 0.0)
-    step, shift = cho_solve(factor, np.stack([gradient, cross], axis=1), check_finite=False).T
-    remaining = max(total - float(cross @ shift), 1e-9 * total)
-    bias = (float(pulls.sum()) - float(cross @ step)) / remaining
-    return SpanModel(step - bias * shift, bias)
-
-
-def _derivatives(problem: SpanProblem, pulls: Doubles, curvature: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-    """Σ pull_i z_i, Σ curvature_i z_i z_iᵀ and Σ curvature_i z_i, chunks of the examples z on several threads."""
-    features, dtype = problem.features, problem.features.dtype
-    curved = np.flatnonzero(curvature)
-    size = min(_CHUNK, max(_FEWEST_TOGETHER, math.ceil(len(curved) / 4)))
-    buffers = Buffers(dtype)
-
-    def bent(start: int) -> tuple[Floats, Floats]:
-        chunk = curved[start : start + size]
-        roots = np.sqrt(curvature[chunk]).astype(dtype)
-        with buffers.lent(len(chunk), features.shape[1]) as scaled:
-            np.take(features, chunk, axis=0, out=scaled, mode="clip")  # "raise" would copy
-            scaled *= roots[:, None]
-            return scaled.T @ scaled, roots @ scaled
-
-    gradient, cross = problem.pulled(pulls), np.zeros(features.shape[1])
-    hessian = np.zeros((len(gradient), len(gradient)))
-    for first in range(0, len(curved), _CHUNKS_AT_ONCE * size):
-        chunks = range(first, min(first + _CHUNKS_AT_ONCE * size, len(curved)), size)
-        for part, along in problem.workers.run(bent, chunks):
-            hessian += part
-            cross += along
-    return gradient, hessian, cross
-
-
-def _search(
-    problem: SpanProblem, here: tuple[SpanModel, Doubles], way: tuple[SpanModel, Doubles], width: float
-) -> float:
-    """How far to go: to where the cost is nearly level. Its slope rises with the length, linearly between corners."""
-    (model, values), (direction, change) = here, way
-    shortfall, gain = 1.0 - problem.labels * values, problem.labels * change
-    weighted = problem.caps * gain
-    norm, rise = float(model.weights @ direction.weights), float(direction.weights @ direction.weights)
-
-    def slope(length: float) -> float:
-        return norm + length * rise - float(weighted @ _rising(shortfall - length * gain, width))
-
-    low, low_slope = 0.0, slope(0.0)
-    level = -_LEVEL * low_slope
-    length, here_slope = 1.0, slope(1.0)
-    while here_slope < -level and length < 2.0**_MOST_TRIALS:
-        low, low_slope, length = length, here_slope, 2.0 * length
-        here_slope = slope(length)
-    high, high_slope = length, here_slope
-    for _ in range(_MOST_TRIALS):
-        if low_slope >= 0.0 or high_slope <= low_slope or abs(here_slope) <= level:
-            break
-        length = low + (high - low) * low_slope / (low_slope - high_slope)
-        before, here_slope = here_slope, slope(length)
-        # An end that stays twice counts half (the Illinois method), or it would stay for ever.
-        stays = 0.5 if before * here_slope > 0.0 else 1.0
-        if here_slope < 0.0:
-            low, low_slope, high_slope = length, here_slope, stays * high_slope
-        else:
-            high, high_slope, low_slope = length, here_slope, stays * low_slope
-    return length

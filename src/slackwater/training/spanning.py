@@ -12,9 +12,11 @@ from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.points import Floats
+from slackwater.memory import untouched
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import StopReason
 from slackwater.training.growth import Growth
+from slackwater.training.newton import loss_of_half, minimise
 from slackwater.training.run import Ending, ending
 from slackwater.training.span import (
     Basis,
@@ -23,9 +25,7 @@ from slackwater.training.span import (
     SpanProblem,
     fades,
     independent_basis,
-    loss_of_half,
     make_orthonormal,
-    minimise,
     smooth_basis,
     thinned,
 )
@@ -37,7 +37,7 @@ _MOST_LOST = 0.06  # of the sample's optimum, for the span to do
 _MOST_LOST_BY_HALF = 0.025  # of the cost, if the span had half its points: more, and it would gain by further ones
 _MOST_FADING = 8.0  # times as much where half of the points leave out far more than all
 _TOLD_AT, _MOST_WRONG = 256, 0.03  # examples at which the coefficients are to give the values, and how nearly
-_MANY = 32768  # examples, for an attempt with all of them to be worth another look before
+_MANY = 16384  # examples, for an attempt with all of them to be worth another look before
 _JUDGES = 8192
 _ROUGHLY, _ACCURACY = 1e-2, 1e-3  # of Newton's method, on the way and in the end
 
@@ -49,6 +49,7 @@ class Chosen(NamedTuple):
     basis: Basis
     widths: tuple[float, ...]  # over which the hinge is rounded, one after the other
     most_lost_by_half: float
+    smooth: bool  # whether they span nearly everything
 
 
 class Attempt(NamedTuple):
@@ -59,6 +60,12 @@ class Attempt(NamedTuple):
 
     def costs(self) -> list[float]:
         return [problem.cost(model) for problem, model in zip(self.problems, self.models, strict=True)]
+
+    def costs_without_rounding(self, width: float) -> list[float]:
+        """What the best models would cost at least, if these are best with the hinge rounded."""
+        values = [problem.values(model) for problem, model in zip(self.problems, self.models, strict=True)]
+        lost = [problem.lost_by_rounding(each, width) for problem, each in zip(self.problems, values, strict=True)]
+        return [cost - each for cost, each in zip(self.costs(), lost, strict=True)]
 
     def lost_by_half(self, width: float, order: IndexArray) -> float:
         """How much more, as a share, half of the points would cost, judged by examples here and there in an order."""
@@ -76,12 +83,14 @@ def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator
         chosen = choose(growth, sample, rng)
         if chosen is None or len(chosen.places) * features.n * features.points.dtype.itemsize > features.matrix_bytes:
             continue
-        problems = _problems(growth, growth.active, sample.columns(chosen.places), chosen.basis)
+        columns = sample.columns(chosen.places)
+        make_orthonormal(columns, chosen.basis, sample.workers)
+        problems = _problems(growth, growth.active, columns)
         try:
-            first = _first_attempt(growth, problems, chosen.widths, (1.0 + _MOST_LOST) * sum(optima))
-            if first is None:
+            first, costs = _first_attempt(growth, problems, chosen, (1.0 + _MOST_LOST) * sum(optima))
+            if sum(costs) > (1.0 + _MOST_LOST) * sum(optima):
                 continue
-            shares = [min(1.0, optimum / cost) for optimum, cost in zip(optima, first.costs(), strict=True)]
+            shares = [min(1.0, optimum / cost) for optimum, cost in zip(optima, costs, strict=True)]
             endings = _endings_for_all(growth, features, chosen, first, shares, rng)
         except np.linalg.LinAlgError:  # single precision cannot tell the points apart where C is that large
             continue
@@ -96,7 +105,7 @@ def _if_noisy(growth: Growth, sample: Features, rng: np.random.Generator) -> Cho
         return None
     candidates = _candidates(growth, rng)
     basis = independent_basis(_gram(sample, candidates))
-    return Chosen(candidates[basis.members], basis, (1.0,), _MOST_LOST_BY_HALF)
+    return Chosen(candidates[basis.members], basis, (1.0,), _MOST_LOST_BY_HALF, smooth=False)
 
 
 def _if_smooth(growth: Growth, sample: Features, rng: np.random.Generator) -> Chosen | None:
@@ -109,7 +118,7 @@ def _if_smooth(growth: Growth, sample: Features, rng: np.random.Generator) -> Ch
         return None
     # A function misses the root of what is left out.
     most_lost = min(math.sqrt(found.fading), _MOST_FADING) * _MOST_LOST_BY_HALF
-    return Chosen(candidates[found.basis.members], found.basis, (0.7, 0.3), most_lost)
+    return Chosen(candidates[found.basis.members], found.basis, (0.7, 0.3), most_lost, smooth=True)
 
 
 def _endings_for_all(
@@ -123,24 +132,26 @@ def _endings_for_all(
     """From models for the sample to models for all; None where more examples have more to tell than the span can."""
     points, width = growth.active[chosen.places], chosen.widths[-1]
     lost = attempt.lost_by_half(width, growth.whole.ranked(growth.active))
-    stages = [np.arange(features.n)]
-    if features.n >= _MANY and lost <= chosen.most_lost_by_half:  # else it is to fall, and only all examples tell
-        stages.insert(0, _some(growth, rng))
-    for examples in stages:
+    some = _some(growth, rng) if features.n >= _MANY and not chosen.smooth else growth.active[:0]
+    examples = np.concatenate([some, np.setdiff1d(np.arange(features.n), some)])
+    columns = untouched((features.n, len(points)), features.points.dtype)
+    known = 0
+    for upto in (len(some), features.n) if len(some) else (features.n,):
         if growth.course.over():  # growth goes on from the sample, and ends at once
             return None
-        part = features if len(examples) == features.n else features.part(examples)
-        problems = _problems(growth, examples, part.columns_with(features.points.take(points)), chosen.basis)
-        attempt = _attempt(problems, chosen.widths, attempt.models)
-        before, lost = lost, attempt.lost_by_half(width, growth.whole.ranked(examples))
-        expected = lost if len(examples) == features.n else lost**2 / max(before, 1e-300)
+        features.part(examples[known:upto]).fill_columns(features.points.take(points), columns[known:upto])
+        make_orthonormal(columns[known:upto], chosen.basis, features.workers)
+        known = upto
+        attempt = _attempt(_problems(growth, examples[:upto], columns[:upto]), chosen.widths, attempt.models)
+        before, lost = lost, attempt.lost_by_half(width, growth.whole.ranked(examples[:upto]))
+        expected = lost if upto == features.n else lost**2 / max(before, 1e-300)
         if expected > chosen.most_lost_by_half:
             return None
     endings = []
     for number, (problem, model) in enumerate(zip(attempt.problems, attempt.models, strict=True)):
         values = problem.values(model)
         expansion = _expansion(model, points, chosen.basis)
-        if not _is_told_by(expansion, growth, features, values):
+        if not _is_told_by(expansion, growth, features, values[np.argsort(examples)]):
             return None
         cost = problem.cost(model, values)
         bound = shares[number] * (cost - problem.lost_by_rounding(values, width))
@@ -174,33 +185,34 @@ def _candidates(growth: Growth, rng: np.random.Generator) -> IndexArray:
     return np.concatenate([support, others[: _POOL - len(support)]])
 
 
-def _problems(growth: Growth, examples: IndexArray, columns: Floats, basis: Basis) -> list[SpanProblem]:
-    """All problems in coordinates of the span, from kernel values with its points (which are overwritten)."""
-    features = growth.whole.features
-    if features is None:
-        raise ValueError("only examples given by features have columns")
-    make_orthonormal(columns, basis, features.workers)
+def _problems(growth: Growth, examples: IndexArray, coordinates: Floats) -> list[SpanProblem]:
+    """All problems, of some examples in coordinates of the span."""
     solver = growth.course.solver
     return [
         SpanProblem(
-            columns,
+            coordinates,
             problem.labels[examples],
             solver.caps(problem)[examples],
             solver.coupling.free_bias,
-            features.workers,
+            growth.features.workers,
         )
         for problem in growth.problems
     ]
 
 
 def _first_attempt(
-    growth: Growth, problems: list[SpanProblem], widths: tuple[float, ...], most: float
-) -> Attempt | None:
-    """The sample's solutions, as far as they are in the span; if they cost too much there, the best ones, if enough."""
+    growth: Growth, problems: list[SpanProblem], chosen: Chosen, most: float
+) -> tuple[Attempt, list[float]]:
+    """The sample's solutions, as far as they are in the span; if these cost too much, the best ones; and the costs.
+
+    Points that span nearly everything do not cost what rounding does, which is more on a sample than on all examples.
+    """
     attempt = Attempt(problems, [_projected(growth, *pair) for pair in enumerate(problems)])
-    if sum(attempt.costs()) > most:
-        attempt = _attempt(problems, widths, attempt.models)
-    return attempt if sum(attempt.costs()) <= most else None
+    costs = attempt.costs()
+    if sum(costs) > most:
+        attempt = _attempt(problems, chosen.widths, attempt.models)
+        costs = attempt.costs_without_rounding(chosen.widths[-1]) if chosen.smooth else attempt.costs()
+    return attempt, costs
 
 
 def _projected(growth: Growth, number: int, problem: SpanProblem) -> SpanModel:
