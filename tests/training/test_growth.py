@@ -70,3 +70,62 @@ def test_caution_is_learnt_where_more_examples_change_the_function(monkeypatch):
     assert seen[0][1] == growth.BEYOND
     assert seen[1][1] > 1.2
     assert model.gap_ <= 0.06
+
+
+def flat_classes(n, d=150, seed=0):
+    """Two classes by a function of eight coordinates, seen in many, with a little noise in all of them."""
+    rng = np.random.default_rng(seed)
+    telling = rng.standard_normal((n, 8))
+    y = (np.sin(2.0 * telling[:, 0]) + telling[:, 1] * telling[:, 2] > 0).astype(int)
+    turn = np.linalg.qr(rng.standard_normal((d, 8)))[0]
+    return (telling @ turn.T + 1e-3 * rng.standard_normal((n, d))).astype(np.float32), y
+
+
+def economies(monkeypatch, X, y, **parameters):
+    """Fit, and return the model and the growth it came from."""
+    seen = []
+    original = growth.Growth.economise
+
+    def watched(self, axes):
+        original(self, axes)
+        seen.append(self)
+
+    monkeypatch.setattr(growth.Growth, "economise", watched)
+    model = SVC(random_state=0, **parameters).fit(X, y)
+    return model, seen[0]
+
+
+def test_rows_are_computed_in_as_few_coordinates_as_tell(monkeypatch):
+    X, y = flat_classes(16_000)
+    X, X_test, y, y_test = X[:12_000], X[12_000:], y[:12_000], y[12_000:]
+    model, grown = economies(monkeypatch, X, y, C=10.0, gamma=0.3)
+    assert grown.coarse
+    assert grown.turned is not None
+    assert grown.rows._source.points.n_features < 30
+    assert grown.sketch is not None
+    assert model.gap_ <= 0.06
+    exact = SVC(C=10.0, gamma=0.3, tol=1e-2, random_state=0).fit(X, y)
+    assert exact.score(X_test, y_test) > 0.9
+    assert abs(model.score(X_test, y_test) - exact.score(X_test, y_test)) <= 0.01
+
+
+def test_errors_are_tolerated_as_far_as_they_cost_little(monkeypatch):
+    X, y = flat_classes(9000)
+    errors = np.random.default_rng(0).standard_normal((1, 500))
+    rare = 10.0 * (np.arange(500) % 100 == 0)[None, :]  # root mean square 1, too
+    for C in (1.0, 1e4):
+        _, grown = economies(monkeypatch, X, y, C=C, gamma=0.3)
+        assert grown._tolerates(1e-5 * errors)
+        assert not grown._tolerates(0.1 * errors)
+    # Where slack is dear, w has to be longer by the largest error.
+    largest_tolerated = [max(e for e in np.geomspace(1e-5, 1.0, 60) if grown._tolerates(e * x)) for x in (errors, rare)]
+    assert largest_tolerated[1] < 0.5 * largest_tolerated[0]
+
+
+def test_points_without_dimensions_to_spare_keep_them(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((9000, 120)).astype(np.float32)
+    y = (np.sin(3.0 * X[:, 0]) + X[:, 1] > 0).astype(int)
+    _, grown = economies(monkeypatch, X, y, C=1.0, gamma=0.01)
+    assert grown.turned is None
+    assert grown.sketch is None

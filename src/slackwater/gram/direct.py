@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over
+from slackwater.kernels.blocks import FEWEST_COLUMNS, GROUP_ROWS, NotFiniteError, block, hand_over
 from slackwater.kernels.points import Floats, Points
 from slackwater.workers import Workers
 
@@ -86,12 +86,15 @@ class DirectRows:
         """
         right = self.points.slice(first, self.n)
         self.ledger.charge(self.ledger.account, len(indices) * len(right))
-        for start in range(0, len(indices), GROUP_ROWS):
+        together = GROUP_ROWS if len(right) > FEWEST_COLUMNS else 8 * GROUP_ROWS  # which threads share
+        for start in range(0, len(indices), together):
 
             def pass_on(row: int, column: int, tile: Floats, start: int = start) -> None:
+                places = indices[start + row : start + row + len(tile)] - first - column
+                self._set_diagonal(tile, places)
                 take(start + row, first + column, tile)
 
-            chosen = indices[start : start + GROUP_ROWS]
+            chosen = indices[start : start + together]
             with _named_by(chosen, slice(first, self.n)):
                 hand_over(self.kernel, self.points.take(chosen), right, pass_on, self._workers)
 
@@ -114,6 +117,17 @@ class DirectRows:
         self.ledger.charge(self.ledger.account, out.size)
         with _named_by(indices, columns):
             block(self.kernel, left, right, out=out, workers=self._workers)
+        if isinstance(columns, slice):
+            self._set_diagonal(out, indices)
+
+    def _set_diagonal(self, values: Floats, places: IndexArray) -> None:
+        """K(x, x) where it is known: fewer coordinates than x has (gram/axes.py) do not give it.
+
+        Each row's own column is at ``places``, if it is among these values.
+        """
+        if self.kernel.unit_diagonal:
+            (here,) = np.nonzero((places >= 0) & (places < values.shape[1]))
+            values[here, places[here]] = 1.0
 
     def _select(self, columns: IndexArray) -> Points:
         """Points of some columns; the last choice is kept, for solvers ask for it many times."""

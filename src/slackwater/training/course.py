@@ -17,7 +17,7 @@ from slackwater.training.run import Plan
 from slackwater.training.training_set import TrainingSet
 
 GAP = 0.03  # at which the test error is that of the optimum
-GAP_OF_ALL = 2.0 * GAP  # with what the examples and values cost that a stage did not see
+GAP_OF_ALL = 0.05  # with what the examples and values cost that a stage did not see
 
 
 @dataclass

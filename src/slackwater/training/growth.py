@@ -14,8 +14,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from slackwater.expansion import Expansion
+from slackwater.gram.axes import Axes, Turned
 from slackwater.gram.features import Features
 from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks
 from slackwater.gram.source import IndexArray
@@ -31,6 +33,10 @@ BEYOND = 1.1  # the margin from which on an example is set aside, if margins har
 _WELL_BEYOND = 1.2  # while a solution is still to change
 _ON_THE_WAY = 0.2  # the gap at which it tells who else is to be set aside
 _FEWEST_TO_GO = 0.2  # of the active examples, for moving the others to pay
+_MOST_DROPPED = 0.06  # of the spread, in a sketch,
+_SHARE_OF_FEATURES = 0.25  # which saves little with more coordinates
+_MOST_OFF = 2e-4  # of gamma times a squared distance, by coordinates that rows leave out,
+_SHARE_FOR_ROWS = 0.8  # of them, if that is to pay
 _MOST_LIKELY = 0.8  # of the newcomers, for a sketch to be worth its time once more
 _FEWEST_KNOWN = 64  # examples to estimate something from
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
@@ -77,8 +83,10 @@ class Growth:
     """
 
     def __init__(self, course: Course, whole: TrainingSet, n_classes: int, examples: IndexArray) -> None:
-        self.sketch: Features | None = None  # for a first, cheap judgement of newcomers
-        self.coarse = False  # whether rows may be kept coarsely
+        self.sketch: Features | None = None  # for a first, cheap judgement of examples,
+        self.sketch_tells = True  # also of newcomers
+        self.coarse = False  # whether rows may be kept coarsely,
+        self.turned: Turned | None = None  # and computed in fewer coordinates
         self.course = course
         self.whole = whole
         self.n_classes = n_classes
@@ -128,7 +136,7 @@ class Growth:
 
     def grow(self, newcomers: IndexArray, tol: float, more: bool) -> bool:
         """Let in newcomers and solve; if there are ``more`` to come, learn how cautious to be with them."""
-        self.let_in(newcomers, self.sketch, self.with_newcomers.beyond)
+        self.let_in(newcomers, self.sketch if self.sketch_tells else None, self.with_newcomers.beyond)
         if more:
             self.with_newcomers.watch(self._set_aside_of(newcomers))
             self._look_at(self.with_newcomers.watched)  # a sketch's error is no change
@@ -144,15 +152,19 @@ class Growth:
             self._look_at(caution.watched)
             caution.learn(self.judged[caution.watched] - before)
 
-    def let_in(self, newcomers: IndexArray, judge: Features | None, beyond: float = BEYOND) -> None:
+    def beyond_in_the_end(self) -> float:
+        """The margin from which on examples are set aside once all are known: more if caution was learnt on the way."""
+        return BEYOND + self.on_the_way.beyond - self.on_the_way.least
+
+    def let_in(self, newcomers: IndexArray, judge: Features | None, beyond: float) -> None:
         """Set aside who is beyond the margin, of the active examples and of the newcomers; the others are active next.
 
         Newcomers are judged by the support vectors' rows, which are wanted for the next solution anyway; where many are
         expected to be set aside, first by a ``judge``, a sketch or the points themselves, without keeping anything.
         """
         likely = newcomers if judge is None else self._likely(newcomers, judge, beyond)
-        if judge is self.sketch and len(likely) > max(_MOST_LIKELY * len(newcomers), _FEWEST_KNOWN):
-            self.sketch = None
+        if judge is self.sketch:
+            self.sketch_tells = len(likely) <= max(_MOST_LIKELY * len(newcomers), _FEWEST_KNOWN)
         self._change(self._mattering(beyond), likely)
         self.responses[:, likely] = self._responses_by_rows(likely)
         self._change(self._mattering(beyond), likely[:0])
@@ -164,7 +176,8 @@ class Growth:
         place[self.active] = np.arange(len(self.active))
         rows_kept = place[self._support()]
         self.active = np.concatenate([self.active[kept], newcomers])
-        features = self.features.part(self.active)
+        points = self.turned if self.coarse and self.turned is not None else self.features
+        features = points.part(self.active)
         if self.coarse == self.rows.coarse:
             self.rows = self.rows.carried_over(features, kept, rows_kept)
         else:
@@ -178,35 +191,66 @@ class Growth:
     def _likely(self, newcomers: IndexArray, judge: Features, beyond: float) -> IndexArray:
         """Those that a sketch of the data, or the points themselves, do not place safely beyond the margin.
 
-        How safely, the error says for active examples other than support vectors: like newcomers, they have no share in
-        their own response, which is what a sketch shows worst.
+        How safely, the error says for active examples.
         """
-        unsupported = self.active[~(self.alpha[:, self.active] > 0.0).any(axis=0)]
-        known = unsupported if len(unsupported) >= _FEWEST_KNOWN else self.active
-        if judge is self.features:
-            known = known[:0]
+        known = self.active[:0] if judge is self.features else self._not_supporting()
         error = self._responses(known, judge) - self.responses[:, known]
         safely = beyond + 2.0 * np.sqrt(np.sum(error**2, axis=1, keepdims=True) / max(len(known), 1))
         return newcomers[self._matters(newcomers, self._responses(newcomers, judge), safely)]
 
-    def tolerates_rounding(self) -> bool:
-        """Whether the models to come would hardly feel that kernel values are rounded to two bytes.
+    def _not_supporting(self) -> IndexArray:
+        """Active examples other than support vectors, if there are enough.
 
-        A response is then off by ‖α‖ times the rounding. That costs the slack of as much for all support vectors or,
-        if that is less, a w longer by as much as the worst of them is off.
+        Like newcomers, they have no share in their own response, which is what fewer coordinates show worst.
+        """
+        others = self.active[~(self.alpha[:, self.active] > 0.0).any(axis=0)]
+        return others if len(others) >= _FEWEST_KNOWN else self.active
+
+    def economise(self, axes: Axes | None) -> None:
+        """From now on judge newcomers, compute rows and keep them as cheaply as the models to come will hardly feel.
+
+        That is: judge along a few axes, compute along nearly all that tell, keep values in two bytes.
         """
         if not isinstance(self.features.kernel, Gaussian):
-            return False
-        growth = math.sqrt(self.whole.n / len(self.active))
+            return
+        rounding = ROUNDING * np.linalg.norm(self.alpha[:, self.active], axis=1)
+        self.coarse = self._tolerates(_normally(rounding, _OTHERS))
+        if axes is None:
+            return
+        few, most = axes.leaving(_MOST_DROPPED * axes.left_out[0]), axes.leaving(_MOST_OFF / self.features.kernel.gamma)
+        room = self.features.matrix_bytes // 2
+        if few is not None and few.share <= _SHARE_OF_FEATURES and few.fit_into(room, self.features):
+            self.sketch = Turned(self.features, few).all()
+        if self.coarse and most is not None and most.share <= _SHARE_FOR_ROWS and most.fit_into(room, self.features):
+            turned = Turned(self.features, most)
+            errors = self._errors_of(turned)
+            self.turned = turned if self._tolerates(errors + _normally(rounding, errors.shape[1])) else None
+
+    def _tolerates(self, errors: NDArray[np.float64]) -> bool:
+        """Whether responses of each problem may have errors such as these, (problems, cases).
+
+        A longer w makes up for most of them, and support vectors that are off by more, half of them to their
+        disadvantage, have slack: by how much it is longer is chosen so that it costs least.
+        """
         costs = []
-        for task in self.tasks:
+        for task, each in zip(self.tasks, np.abs(errors), strict=True):
             if task.assessment is None:
                 raise RuntimeError("models are to be found before they are judged")
-            alpha, caps = task.state.alpha, task.state.caps
-            off = ROUNDING * growth * float(np.linalg.norm(alpha))
-            slack = 0.4 * off * float(caps[alpha > 0.0].sum()) / max(task.assessment.objective, 1e-300)
-            costs.append(min(slack, 9.0 * off))
-        return float(np.mean(costs)) <= GAP / 3.0
+            slack = float(task.state.caps[task.state.alpha > 0.0].sum()) / max(task.assessment.objective, 1e-300)
+            longer = np.append(each, 0.0)
+            beyond = np.maximum(each - longer[:, None], 0.0).mean(axis=1)
+            costs.append(np.min(2.0 * longer + 0.5 * slack * beyond))
+        growth = math.sqrt(self.whole.n / len(self.active))  # of the errors, as the models grow
+        return growth * float(np.mean(costs)) <= GAP / 2.0
+
+    def _errors_of(self, turned: Turned) -> NDArray[np.float64]:
+        """The errors of some responses of each problem, if they are computed from points in fewer coordinates."""
+        known, support = self._not_supporting(), self._support()
+        known = known[self.whole.ranked(known)][:: math.ceil(len(known) / _OTHERS)]
+        near = turned.part(np.concatenate([known, support]))
+        places = np.arange(near.n)
+        values = near.values(places[: len(known)], places[len(known) :], self._signed(support))
+        return np.asarray(self.labels[:, known] * values.T - self.responses[:, known])
 
     def bounded_share(self) -> float:
         """The share of active examples whose coefficients are as large as they may be, over all problems."""
@@ -248,7 +292,7 @@ class Growth:
 
     def sharpen(self) -> None:
         """From now on without rounding."""
-        self.coarse = False
+        self.coarse, self.turned = False, None
         self._change(np.arange(len(self.active)), self.active[:0])
         self.responses[:, self.active] = self._responses_by_rows(self.active)
 
@@ -291,18 +335,19 @@ class Growth:
     def _responses(self, examples: IndexArray, features: Features) -> NDArray[np.float64]:
         """Responses of examples, of all problems, from the coefficients: shape (problems, examples)."""
         support = self._support()
-        signed = self.alpha[:, support] * self.labels[:, support]
-        return np.asarray(self.labels[:, examples] * features.values(examples, support, signed).T)
+        return np.asarray(self.labels[:, examples] * features.values(examples, support, self._signed(support)).T)
 
     def _responses_by_rows(self, last: IndexArray) -> NDArray[np.float64]:
         """The same for the last of the active examples, by rows that are kept; where there is no room, without them."""
         if len(self._support()) > self.rows.slots:
             return self._responses(last, self.features)
         places = np.flatnonzero((self.alpha[:, self.active] > 0.0).any(axis=0))
-        support = self.active[places]
-        signed = self.alpha[:, support] * self.labels[:, support]
+        signed = self._signed(self.active[places])
         values = self.rows.fetch(places).combinations(signed, len(self.active) - len(last))
         return np.asarray(self.labels[:, last] * values)
+
+    def _signed(self, support: IndexArray) -> NDArray[np.float64]:
+        return np.asarray(self.alpha[:, support] * self.labels[:, support])
 
     def _support(self) -> IndexArray:
         return np.flatnonzero((self.alpha > 0.0).any(axis=0))
@@ -325,3 +370,8 @@ class Growth:
     def _look_at(self, examples: IndexArray) -> None:
         """Judge examples by the kernel itself."""
         self._margins(examples, self._responses(examples, self.features))
+
+
+def _normally(deviations: NDArray[np.float64], cases: int) -> NDArray[np.float64]:
+    """Errors with these standard deviations, (problems, cases), as a normal distribution has them."""
+    return np.asarray(deviations[:, None] * ndtri((np.arange(cases) + 0.5) / cases))

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
+from slackwater.gram.axes import JUDGES, SAMPLE, principal_axes
 from slackwater.gram.features import Features
-from slackwater.gram.sketch import SAMPLE, sketched
 from slackwater.gram.source import IndexArray
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import StopReason
@@ -54,8 +54,7 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     endings = endings_in_span(growth, features, rng) if training_set.certified else None
     if endings is not None:
         return endings
-    growth.coarse = growth.tolerates_rounding()
-    growth.sketch = sketched(features, shuffled[:SAMPLE])
+    growth.economise(principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE]))
     return _grown(growth, shuffled, rng)
 
 
@@ -88,7 +87,7 @@ def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> list[
 def _by_sketch(growth: Growth) -> bool:
     """Judge those set aside once more, as before. Where many of them matter, none should have been set aside."""
     aside, before = len(growth.aside), len(growth.active)
-    growth.let_in(growth.aside, growth.sketch or growth.features)
+    growth.let_in(growth.aside, growth.sketch or growth.features, growth.beyond_in_the_end())
     if len(growth.active) - before > _MANY * aside:
         growth.let_in(growth.aside, None, math.inf)
     return growth.solve(GAP)
@@ -96,7 +95,7 @@ def _by_sketch(growth: Growth) -> bool:
 
 def _at_all(growth: Growth) -> bool:
     """Judge every one of those set aside by the kernel itself."""
-    growth.let_in(growth.aside, growth.features)
+    growth.let_in(growth.aside, growth.features, growth.beyond_in_the_end())
     return growth.solve(GAP)
 
 
