@@ -52,6 +52,11 @@ RACES: dict[str, dict[str, Any]] = {
     "surface": {"data": "surface", "C": 10.0, "gamma": 1.0},
     "mixture": {"data": "mixture", "C": 10.0, "gamma": 0.3},
     "letters": {"data": "letters", "C": 10.0, "gamma": 0.1},
+    # Fewer examples, where there is less to save.
+    "few-digits": {"data": "mnist", "C": 0.1, "gamma": 0.02, "rows": 25_000},
+    "few-digits-100": {"data": "mnist", "C": 100.0, "gamma": 0.03, "rows": 25_000},
+    "few-forest": {"data": "forest", "task": "scaled", "C": 1.0, "gamma": 0.1, "rows": 25_000},
+    "few-forest-1000": {"data": "forest", "task": "scaled", "C": 1000.0, "gamma": 0.02, "rows": 25_000},
 }
 OTHER = list(RACES)[list(RACES).index("odd-digits") :]
 COLUMNS = ["fit", "error", "support", "evaluations", "gap", "predict", "peak_gb", "floor"]
