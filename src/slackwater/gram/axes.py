@@ -38,7 +38,7 @@ class Axes:
     @property
     def share(self) -> float:
         """How many axes there are, for each feature."""
-        return float(np.divide(*self.directions.shape[::-1]))
+        return int(self.directions.shape[1]) / len(self.centre)
 
     def fit_into(self, n_bytes: int, features: Features) -> bool:
         """Whether the coordinates of all points do."""

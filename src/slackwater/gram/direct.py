@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import FEWEST_COLUMNS, GROUP_ROWS, NotFiniteError, block, hand_over
+from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over
 from slackwater.kernels.points import Floats, Points
 from slackwater.workers import Workers
+
+_ROWS_TAKEN = 4 * GROUP_ROWS  # copied together: of a block of few columns, threads share the groups
 
 
 class DirectRows:
@@ -86,15 +88,14 @@ class DirectRows:
         """
         right = self.points.slice(first, self.n)
         self.ledger.charge(self.ledger.account, len(indices) * len(right))
-        together = GROUP_ROWS if len(right) > FEWEST_COLUMNS else 8 * GROUP_ROWS  # which threads share
-        for start in range(0, len(indices), together):
+        for start in range(0, len(indices), _ROWS_TAKEN):
 
             def pass_on(row: int, column: int, tile: Floats, start: int = start) -> None:
                 places = indices[start + row : start + row + len(tile)] - first - column
                 self._set_diagonal(tile, places)
                 take(start + row, first + column, tile)
 
-            chosen = indices[start : start + together]
+            chosen = indices[start : start + _ROWS_TAKEN]
             with _named_by(chosen, slice(first, self.n)):
                 hand_over(self.kernel, self.points.take(chosen), right, pass_on, self._workers)
 

@@ -63,9 +63,11 @@ class Attempt(NamedTuple):
 
     def costs_without_rounding(self, width: float) -> list[float]:
         """What the best models would cost at least, if these are best with the hinge rounded."""
-        values = [problem.values(model) for problem, model in zip(self.problems, self.models, strict=True)]
-        lost = [problem.lost_by_rounding(each, width) for problem, each in zip(self.problems, values, strict=True)]
-        return [cost - each for cost, each in zip(self.costs(), lost, strict=True)]
+        costs = []
+        for problem, model in zip(self.problems, self.models, strict=True):
+            values = problem.values(model)
+            costs.append(problem.cost(model, values) - problem.lost_by_rounding(values, width))
+        return costs
 
     def lost_by_half(self, width: float, order: IndexArray) -> float:
         """How much more, as a share, half of the points would cost, judged by examples here and there in an order."""
@@ -79,6 +81,7 @@ def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator
     """Models in the span of a few points for all examples; None where the optimum is out of its reach."""
     sample = features.part(growth.active)
     optima = [ending(growth.course.solver, task).assessment.bound for task in growth.tasks]
+    most = (1.0 + _MOST_LOST) * sum(optima)
     for choose in (_if_noisy, _if_smooth):
         chosen = choose(growth, sample, rng)
         if chosen is None or len(chosen.places) * features.n * features.points.dtype.itemsize > features.matrix_bytes:
@@ -87,8 +90,8 @@ def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator
         make_orthonormal(columns, chosen.basis, sample.workers)
         problems = _problems(growth, growth.active, columns)
         try:
-            first, costs = _first_attempt(growth, problems, chosen, (1.0 + _MOST_LOST) * sum(optima))
-            if sum(costs) > (1.0 + _MOST_LOST) * sum(optima):
+            first, costs = _first_attempt(growth, problems, chosen, most)
+            if sum(costs) > most:
                 continue
             shares = [min(1.0, optimum / cost) for optimum, cost in zip(optima, costs, strict=True)]
             endings = _endings_for_all(growth, features, chosen, first, shares, rng)
@@ -131,6 +134,7 @@ def _endings_for_all(
 ) -> list[Ending] | None:
     """From models for the sample to models for all; None where more examples have more to tell than the span can."""
     points, width = growth.active[chosen.places], chosen.widths[-1]
+    spanning = features.points.take(points)
     lost = attempt.lost_by_half(width, growth.whole.ranked(growth.active))
     some = _some(growth, rng) if features.n >= _MANY and not chosen.smooth else growth.active[:0]
     examples = np.concatenate([some, np.setdiff1d(np.arange(features.n), some)])
@@ -139,7 +143,7 @@ def _endings_for_all(
     for upto in (len(some), features.n) if len(some) else (features.n,):
         if growth.course.over():  # growth goes on from the sample, and ends at once
             return None
-        features.part(examples[known:upto]).fill_columns(features.points.take(points), columns[known:upto])
+        features.part(examples[known:upto]).fill_columns(spanning, columns[known:upto])
         make_orthonormal(columns[known:upto], chosen.basis, features.workers)
         known = upto
         attempt = _attempt(_problems(growth, examples[:upto], columns[:upto]), chosen.widths, attempt.models)
@@ -147,11 +151,11 @@ def _endings_for_all(
         expected = lost if upto == features.n else lost**2 / max(before, 1e-300)
         if expected > chosen.most_lost_by_half:
             return None
-    endings = []
+    endings, place = [], np.argsort(examples)
     for number, (problem, model) in enumerate(zip(attempt.problems, attempt.models, strict=True)):
         values = problem.values(model)
         expansion = _expansion(model, points, chosen.basis)
-        if not _is_told_by(expansion, growth, features, values[np.argsort(examples)]):
+        if not _is_told_by(expansion, growth, features, values[place]):
             return None
         cost = problem.cost(model, values)
         bound = shares[number] * (cost - problem.lost_by_rounding(values, width))
