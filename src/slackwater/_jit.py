@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from llvmlite import ir
+from numba.core.cgutils import get_or_insert_function
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,6 +52,28 @@ def compiled_reordering(function: F) -> F:
 def compiled_summing(function: F) -> F:
     """As ``compiled``, with sums free to be reordered and nothing else: NaN is never lost, whatever the LLVM."""
     return _build(function, fastmath={"reassoc"})
+
+
+def compiled_without_nan(function: F) -> F:
+    """As ``compiled_reordering``, for values none of which is NaN: ``larger`` and ``smaller`` are vectorised."""
+    return _build(function, fastmath=set(REORDER | {"nnan"}))
+
+
+def _of_two(name: str) -> Any:
+    """LLVM's own choice of one of two doubles. A loop that compares and assigns is not taken for a maximum."""
+
+    def choose(context: Any, one: Any, other: Any) -> Any:
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            double = ir.DoubleType()
+            function = ir.FunctionType(double, [double, double])
+            return builder.call(get_or_insert_function(builder.module, function, f"llvm.{name}.f64"), arguments)
+
+        return numba.float64(numba.float64, numba.float64), emit
+
+    return intrinsic(choose)
+
+
+larger, smaller = _of_two("maxnum"), _of_two("minnum")
 
 
 def _build(function: F, **options: Any) -> F:

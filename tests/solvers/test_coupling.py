@@ -106,6 +106,75 @@ def test_a_block_is_solved_to_the_optimum_of_its_quadratic_programme(seed, balan
         assert abs(labels @ alpha) <= 1e-9
 
 
+def _plain_pairs(gram, labels, caps, alpha, shortfall, tolerance, most_steps):
+    """As ``solve_pairs``, word by word in NumPy."""
+    own = np.diag(gram)
+    for step in range(most_steps):
+        bias = labels * shortfall
+        grows, shrinks = alpha < caps, alpha > 0.0
+        rises, falls = np.where(labels > 0, grows, shrinks), np.where(labels > 0, shrinks, grows)
+        if not rises.any() or not falls.any():
+            return step
+        i = int(np.argmax(np.where(rises, bias >= bias[rises].max() - _dual_loops.TIE, False)))
+        curvature = np.maximum(own[i] + own - 2.0 * gram[i], _dual_loops.FLAT)
+        gains = np.where(falls, np.maximum(bias[i] - bias, 0.0) ** 2 / curvature, 0.0)
+        if gains.max() <= 0.0 or bias[i] - bias[falls].min() <= tolerance:
+            return step
+        j = int(np.argmax(gains >= gains.max() * (1.0 - _dual_loops.TIE)))
+        room_i = caps[i] - alpha[i] if labels[i] > 0 else alpha[i]
+        room_j = alpha[j] if labels[j] > 0 else caps[j] - alpha[j]
+        move = min((bias[i] - bias[j]) / curvature[j], room_i, room_j)
+        alpha[i] = _dual_loops.snapped(alpha[i] + labels[i] * move, caps[i])
+        alpha[j] = _dual_loops.snapped(alpha[j] - labels[j] * move, caps[j])
+        shortfall -= labels * move * (gram[i] - gram[j])
+    return most_steps
+
+
+def _plain_singles(gram, labels, caps, alpha, shortfall, tolerance, most_steps):
+    """As ``solve_singles``, word by word in NumPy."""
+    own = np.maximum(np.diag(gram), _dual_loops.FLAT)
+    for step in range(most_steps):
+        moves = np.clip(shortfall / own, -alpha, caps - alpha)
+        gains = moves * (shortfall - 0.5 * moves * np.diag(gram))
+        if gains.max() <= 0.0 or np.abs(shortfall[moves != 0.0]).max(initial=0.0) <= tolerance:
+            return step
+        i = int(np.argmax(gains >= gains.max() * (1.0 - _dual_loops.TIE)))
+        alpha[i] = _dual_loops.snapped(alpha[i] + moves[i], caps[i])
+        shortfall -= labels * labels[i] * moves[i] * gram[i]
+    return most_steps
+
+
+@pytest.mark.parametrize("size", [2, 63, 64, 65, 200])
+@pytest.mark.parametrize("balanced", [False, True])
+@given(seed=st.integers(0, 10_000), most_steps=st.integers(0, 60))
+def test_compiled_steps_are_those_of_their_twin_in_numpy(balanced, size, seed, most_steps):
+    X, labels = noisy_blobs(size, seed)
+    gram = gaussian_gram(X, 0.5)
+    rng = np.random.default_rng(seed)
+    caps = rng.uniform(0.5, 2.0, size)
+    before = rng.choice([0.0, 0.3, 1.0], size) * caps
+    compiled, plain = (
+        (_dual_loops.solve_pairs, _plain_pairs) if balanced else (_dual_loops.solve_singles, _plain_singles)
+    )
+    found = []
+    for solve in (compiled, plain):
+        alpha, shortfall = before.copy(), 1.0 - labels * (gram @ (labels * before))
+        steps = solve(gram, labels, caps, alpha, shortfall, 1e-3, most_steps)
+        found.append((steps, alpha, shortfall))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-9)
+    np.testing.assert_allclose(found[0][2], found[1][2], atol=1e-9)
+
+
+def test_an_example_is_not_paired_with_itself():
+    """Two are level but for less than counts as a tie; the first must not gain by moving against itself."""
+    gram = np.array([[1.0, 0.2, 0.1], [0.2, 1.0, 0.3], [0.1, 0.3, 1.0]])
+    labels, caps, alpha = np.array([1, 1, -1], dtype=np.int8), np.ones(3), np.full(3, 0.5)
+    shortfall = np.array([0.3 - 0.5 * _dual_loops.TIE, 0.3, -0.3 + 2e-9])
+    assert _dual_loops.solve_pairs(gram, labels, caps, alpha, shortfall, 1e-9, 1000) < 1000
+    assert np.abs(alpha - 0.5).max() > 0.0
+
+
 def test_violations_vanish_at_the_optimum_only():
     X, labels = noisy_blobs(20, 1)
     gram = gaussian_gram(X, 0.5)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater._jit import compiled, compiled_reordering
+from slackwater._jit import compiled, compiled_reordering, compiled_without_nan, larger, smaller
 
 _ROUNDING = 1e-13
 # After a step the two examples are level but for rounding; the earlier one is taken then, so that rounding, which
 # depends on the order of the rows, does not choose.
 TIE = 1e-11
+CHUNK = 64  # examples whose best is kept, so that it is soon found
+CLOSED = 1e300  # what keeps a value from being the best
 FLAT = 1e-12  # curvature below which two examples are the same to the kernel
 
 
@@ -26,7 +28,7 @@ def snapped(value: float, cap: float) -> float:
     return cap if value > (1.0 - _ROUNDING) * cap else value
 
 
-@compiled_reordering  # sums of two terms only; what is compared is not reordered
+@compiled
 def solve_pairs(
     gram: NDArray[np.float64],
     labels: NDArray[np.int8],
@@ -36,38 +38,112 @@ def solve_pairs(
     tolerance: float,
     most_steps: int,
 ) -> int:
-    """Second-order pairs (Fan, Chen, Lin 2005): Σ α_i y_i stays; until no pair gains more than ``tolerance``."""
+    """Second-order pairs (Fan, Chen, Lin 2005): Σ α_i y_i stays; until no pair gains more than ``tolerance``.
+
+    y_i shortfall_i is the bias that would bring example i exactly on its margin; a step brings two biases together.
+    """
     size = alpha.size
-    for step in range(most_steps):
-        top, i = -np.inf, -1
-        for t in range(size):
-            if (labels[t] > 0 and alpha[t] < caps[t]) or (labels[t] < 0 and alpha[t] > 0.0):
-                value = labels[t] * shortfall[t]
-                if value > top + TIE:
-                    top, i = value, t
-        bottom, best, j = np.inf, 0.0, -1
-        for t in range(size):
-            if (labels[t] > 0 and alpha[t] > 0.0) or (labels[t] < 0 and alpha[t] < caps[t]):
-                value = labels[t] * shortfall[t]
-                bottom = min(bottom, value)
-                if value < top:
-                    gain = (top - value) ** 2 / max(gram[i, i] + gram[t, t] - 2.0 * gram[i, t], FLAT)
-                    if gain > best * (1.0 + TIE):
-                        best, j = gain, t
-        if i < 0 or j < 0 or top - bottom <= tolerance:
-            return step
-        curvature = max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j], FLAT)
+    bias, own, values = np.empty(size), np.empty(size), np.empty(size)
+    up, down = np.empty(size), np.empty(size)  # doors: CLOSED where a share in Σ α_i y_i may not rise, or fall
+    best_of = np.empty((size + CHUNK - 1) // CHUNK)
+    for t in range(size):
+        bias[t], own[t] = labels[t] * shortfall[t], gram[t, t]
+        up[t], down[t] = _doors(labels[t], alpha[t], caps[t])
+    i, j, step, move = 0, 0, 0, 0.0
+    while True:
+        top = _step_and_rise(bias, up, gram[i], gram[j], move, values, best_of)
+        i = _first(values, best_of, top - TIE)
+        top = values[i]  # not that of another, or i would gain by moving against itself
+        bottom, best = _pair_gains(top, own[i], gram[i], own, bias, down, values, best_of)
+        if best <= 0.0 or top - bottom <= tolerance or step == most_steps:
+            break
+        j = _first(values, best_of, best * (1.0 - TIE))
         room_i = caps[i] - alpha[i] if labels[i] > 0 else alpha[i]
         room_j = alpha[j] if labels[j] > 0 else caps[j] - alpha[j]
-        move = min((top - labels[j] * shortfall[j]) / curvature, room_i, room_j)
+        move = min((bias[i] - bias[j]) / max(own[i] + own[j] - 2.0 * gram[i, j], FLAT), room_i, room_j)
         alpha[i] = snapped(alpha[i] + labels[i] * move, caps[i])
         alpha[j] = snapped(alpha[j] - labels[j] * move, caps[j])
-        for t in range(size):
-            shortfall[t] -= labels[t] * move * (gram[i, t] - gram[j, t])
-    return most_steps
+        up[i], down[i] = _doors(labels[i], alpha[i], caps[i])
+        up[j], down[j] = _doors(labels[j], alpha[j], caps[j])
+        step += 1
+    for t in range(size):
+        shortfall[t] = labels[t] * bias[t]
+    return step
 
 
-@compiled_reordering  # as above
+@compiled
+def _doors(label: int, alpha: float, cap: float) -> tuple[float, float]:
+    """0 or CLOSED: whether a coefficient may move so that its share in Σ α_i y_i rises, or falls."""
+    grow, shrink = 0.0 if alpha < cap else CLOSED, 0.0 if alpha > 0.0 else CLOSED
+    return (grow, shrink) if label > 0 else (shrink, grow)
+
+
+@compiled
+def _first(values: NDArray[np.float64], best_of: NDArray[np.float64], least: float) -> int:
+    """The first value to be as large, where the best of each chunk is known."""
+    chunk = 0
+    while best_of[chunk] < least:
+        chunk += 1
+    t = chunk * CHUNK
+    while values[t] < least:
+        t += 1
+    return t
+
+
+@compiled_without_nan
+def _step_and_rise(
+    bias: NDArray[np.float64],
+    doors: NDArray[np.float64],
+    row_i: NDArray[np.float64],
+    row_j: NDArray[np.float64],
+    move: float,
+    rising: NDArray[np.float64],
+    best_of: NDArray[np.float64],
+) -> float:
+    """Bring the biases up to date with a pair's move; returns the largest of those that may rise."""
+    top = -np.inf
+    for chunk in range(best_of.size):
+        part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
+        biases, closed, ups, downs, rises = bias[part], doors[part], row_i[part], row_j[part], rising[part]
+        best = -np.inf
+        for t in range(biases.size):
+            biases[t] -= move * (ups[t] - downs[t])
+            rises[t] = biases[t] - closed[t]
+            best = larger(best, rises[t])
+        best_of[chunk] = best
+        top = larger(top, best)
+    return top
+
+
+@compiled_without_nan
+def _pair_gains(
+    top: float,
+    own_i: float,
+    row: NDArray[np.float64],
+    own: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    doors: NDArray[np.float64],
+    gains: NDArray[np.float64],
+    best_of: NDArray[np.float64],
+) -> tuple[float, float]:
+    """What moving i, whose bias is the ``top``, against each of the others gains; the lowest bias and the best gain."""
+    bottom, most = np.inf, 0.0
+    for chunk in range(best_of.size):
+        part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
+        values, owns, biases, closed, gain = row[part], own[part], bias[part], doors[part], gains[part]
+        best = 0.0
+        for t in range(biases.size):
+            low = biases[t] + closed[t]
+            bottom = smaller(bottom, low)
+            ahead = larger(top - low, 0.0)
+            gain[t] = ahead * ahead / larger(own_i + owns[t] - 2.0 * values[t], FLAT)
+            best = larger(best, gain[t])
+        best_of[chunk] = best
+        most = larger(most, best)
+    return bottom, most
+
+
+@compiled
 def solve_singles(
     gram: NDArray[np.float64],
     labels: NDArray[np.int8],
@@ -79,22 +155,50 @@ def solve_singles(
 ) -> int:
     """The single coefficient that gains most, each time; until none is off by more than ``tolerance``."""
     size = alpha.size
+    own, gains, best_of = np.empty(size), np.empty(size), np.empty((size + CHUNK - 1) // CHUNK)
+    for t in range(size):
+        own[t] = gram[t, t]
     for step in range(most_steps):
-        best, chosen, move, worst = 0.0, -1, 0.0, 0.0
-        for t in range(size):
-            wanted = shortfall[t] / max(gram[t, t], FLAT)
-            possible = min(max(wanted, -alpha[t]), caps[t] - alpha[t])
-            gain = possible * (shortfall[t] - 0.5 * possible * gram[t, t])
-            if possible != 0.0:
-                worst = max(worst, abs(shortfall[t]))
-            if gain > best * (1.0 + TIE):
-                best, chosen, move = gain, t, possible
-        if chosen < 0 or worst <= tolerance:
+        worst, best = _single_gains(own, caps, alpha, shortfall, gains, best_of)
+        if best <= 0.0 or worst <= tolerance:
             return step
-        alpha[chosen] = snapped(alpha[chosen] + move, caps[chosen])
-        for t in range(size):
-            shortfall[t] -= labels[t] * labels[chosen] * move * gram[chosen, t]
+        i = _first(gains, best_of, best * (1.0 - TIE))
+        move = min(max(shortfall[i] / max(own[i], FLAT), -alpha[i]), caps[i] - alpha[i])
+        alpha[i] = snapped(alpha[i] + move, caps[i])
+        _step(shortfall, labels, gram[i], labels[i] * move)
     return most_steps
+
+
+@compiled_without_nan
+def _single_gains(
+    own: NDArray[np.float64],
+    caps: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    shortfall: NDArray[np.float64],
+    gains: NDArray[np.float64],
+    best_of: NDArray[np.float64],
+) -> tuple[float, float]:
+    """What moving each coefficient alone gains; by how much the worst of those that may move is off, and the best."""
+    worst = most = 0.0
+    for chunk in range(best_of.size):
+        part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
+        owns, cap, now, short, gain = own[part], caps[part], alpha[part], shortfall[part], gains[part]
+        best = 0.0
+        for t in range(now.size):
+            move = smaller(larger(short[t] / larger(owns[t], FLAT), -now[t]), cap[t] - now[t])
+            gain[t] = move * (short[t] - 0.5 * move * owns[t])
+            best = larger(best, gain[t])
+            worst = larger(worst, abs(short[t]) if move != 0.0 else 0.0)
+        best_of[chunk] = best
+        most = larger(most, best)
+    return worst, most
+
+
+@compiled_reordering  # elementwise
+def _step(shortfall: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.float64], amount: float) -> None:
+    """Bring the shortfalls up to date with a coefficient's move."""
+    for t in range(shortfall.size):
+        shortfall[t] -= amount * labels[t] * row[t]
 
 
 @compiled
