@@ -72,6 +72,24 @@ def test_caution_is_learnt_where_more_examples_change_the_function(monkeypatch):
     assert model.gap_ <= 0.06
 
 
+@pytest.mark.parametrize(("megabytes", "room"), [(400, True), (60, False)])
+def test_none_is_set_aside_where_margins_tell_nothing_unless_there_is_no_room(monkeypatch, megabytes, room):
+    """With noise and a large C the function changes all over with every further example."""
+    seen = []
+    original = growth.Growth.endings
+
+    def watched(self, look):
+        seen.append((len(self.aside), self.with_newcomers.beyond))
+        return original(self, look)
+
+    monkeypatch.setattr(growth.Growth, "endings", watched)
+    X, y = changing(9_000)
+    model = SVC(C=1000.0, gamma=0.5, random_state=0, cache_size=megabytes).fit(X, y)
+    assert all(beyond > 4.0 for _, beyond in seen)
+    assert (seen[0][0] == 0) == room
+    assert model.gap_ <= 0.05
+
+
 def flat_classes(n, d=150, seed=0):
     """Two classes by a function of eight coordinates, seen in many, with a little noise in all of them."""
     rng = np.random.default_rng(seed)

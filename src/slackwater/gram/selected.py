@@ -30,10 +30,14 @@ class RowMemory:
         """All of it, in one row."""
         return self._bytes[: len(self._bytes) // dtype.itemsize * dtype.itemsize].view(dtype)
 
+    def room_for(self, width: int, dtype: np.dtype[Any]) -> int:
+        """So many rows of this width."""
+        return len(self._bytes) // dtype.itemsize // width
+
     def slab(self, width: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Room for all rows that there is room for, at most as many as columns: (rows, width)."""
         values = self.values(dtype)
-        rows = min(len(values) // width, width)
+        rows = min(self.room_for(width, dtype), width)
         return values[: rows * width].reshape(rows, width)
 
 

@@ -21,7 +21,9 @@ from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
 from slackwater.solvers.dual_form import DualAscent, DualPoint
 
-_BLOCK = 512  # examples worked on together: their kernel matrix stays in the second-level cache
+# Examples worked on together: few, while each block finds many others that matter more. Where that goes on for long, it
+# is because blocks undo one another's work, the less the larger they are: 1540 blocks of 512, or 430 that double twice.
+_BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 128, 2
 _BLOCK_BYTES = 2**27
 _EVERY_STEP, _EVERY = 20, 5  # assessed after each of the first steps, then less often: it takes as long as a draw
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
@@ -56,7 +58,7 @@ class DualBlocks(DualAscent):
 
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Half of the last block, and the worst violators outside of it."""
-        size = self._block_size(problem)
+        size = self._block_size(problem, state.step)
         kept = state.recent[: size // 2]
         found = self._violations(problem, state)
         state.violation = found.largest
@@ -96,9 +98,10 @@ class DualBlocks(DualAscent):
     def _violations(self, problem: Problem, state: DualPoint) -> Violations:
         return self.coupling.violations(problem.labels, state.caps, state.alpha, 1.0 - state.responses)
 
-    def _block_size(self, problem: Problem) -> int:
+    def _block_size(self, problem: Problem, step: int) -> int:
         """Of a block's rows: not more memory than _BLOCK_BYTES, nor than the budget of evaluations has left."""
-        most = _BLOCK if self.problems == 1 else _BLOCK // 2  # of several problems, half as many new rows each
+        most = _BLOCK << min((step // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)
+        most = most if self.problems == 1 else most // 2  # of several problems, half as many new rows each
         size = min(most, max(16, _BLOCK_BYTES // problem.rows.row_bytes // min(self.problems, 4)))
         remaining = problem.rows.ledger.remaining
         if remaining is not None:

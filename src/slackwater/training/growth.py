@@ -39,6 +39,7 @@ _MOST_OFF = 2e-4  # of gamma times a squared distance, by coordinates that rows 
 _SHARE_FOR_ROWS = 0.8  # of them, if that is to pay
 _MOST_LIKELY = 0.8  # of the newcomers, for a sketch to be worth its time once more
 _FEWEST_KNOWN = 64  # examples to estimate something from
+_FARTHEST = 4.0  # a margin; where this is what caution demands, margins tell nothing
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
 
 
@@ -151,6 +152,15 @@ class Growth:
             before = self.judged[caution.watched]
             self._look_at(caution.watched)
             caution.learn(self.judged[caution.watched] - before)
+
+    def margins_tell(self, known: int) -> bool:
+        """Whether it pays to set aside who is beyond the margin so far, with so many examples known.
+
+        Where margins change as much as with a large C and noise, most of those set aside have to be let in again: it is
+        better to have all of them from the start, if there is room for the rows of all support vectors.
+        """
+        rows = len(self._support()) / known * self.whole.n
+        return self.with_newcomers.beyond <= _FARTHEST or rows > self.memory.room_for(self.whole.n, self.rows.dtype)
 
     def beyond_in_the_end(self) -> float:
         """The margin from which on examples are set aside once all are known: more if caution was learnt on the way."""

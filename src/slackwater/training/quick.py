@@ -62,6 +62,9 @@ def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> li
     """Let in the other examples, so that four times as many are known; in the end, look at the models as they are."""
     known, reached = len(growth.active), True  # the sample
     while known < len(shuffled) and reached:
+        if not growth.margins_tell(known):
+            reached = _with_all(growth)
+            break
         newcomers = shuffled[known : _GROWTH * known]
         known += len(newcomers)
         reached = growth.grow(np.sort(newcomers), GAP, more=known < len(shuffled))
