@@ -127,7 +127,9 @@ def test_a_span_is_given_up_before_all_examples_are_looked_at(monkeypatch, grows
     X, y, settings = noisy()
     losses, seen = iter([0.01, grows_to**0.5 * 0.1, 0.001]), []
     monkeypatch.setattr(spanning, "_MANY", N // 2)
-    monkeypatch.setattr(spanning.Attempt, "lost_by_half", lambda attempt, width, order: next(losses))
+    monkeypatch.setattr(
+        spanning.Attempt, "shortage", lambda attempt, width, order: spanning.Shortage(next(losses), 0.01)
+    )
     original = spanning._problems
 
     def watched(growth, examples, coordinates):
@@ -138,6 +140,23 @@ def test_a_span_is_given_up_before_all_examples_are_looked_at(monkeypatch, grows
     SVC(random_state=0, **settings).fit(X, y)
     assert len(seen) == 1 + asked
     assert (seen[-1] == N) == (asked == 2)
+
+
+def test_a_span_may_do_though_half_of_it_would_not():
+    """Noise, a large C and a kernel so smooth that what each further point adds fades quickly."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1.0, 1.0, (12_000, 3))
+    wave = np.sin(6.0 * X[:, 0]) + np.cos(5.0 * X[:, 1] * X[:, 2])
+    y = np.where(wave + 0.4 * rng.standard_normal(len(X)) > 0.5, 1, -1)
+    quick, exact = (SVC(C=100.0, gamma=0.5, random_state=0, tol=tol).fit(X, y) for tol in (None, 1e-2))
+    assert len(quick.support_) < 200 < len(exact.support_)
+
+    def cost(model):
+        values = model.decision_function(X)
+        squared_norm = model.dual_coef_[0] @ (values[model.support_] - model.intercept_[0])
+        return 0.5 * squared_norm + 100.0 * np.maximum(0.0, 1.0 - y * values).sum()
+
+    assert cost(quick) <= 1.01 * cost(exact)
 
 
 def test_a_look_at_a_part_leaves_that_much_less_to_do(monkeypatch):

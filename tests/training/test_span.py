@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 from scipy.optimize import minimize_scalar
 from sklearn import svm
@@ -13,7 +15,7 @@ from sklearn import svm
 from problems import gaussian_gram, noisy_blobs
 from slackwater.solvers.coupling import Scaling
 from slackwater.training import spanning
-from slackwater.training.newton import _search, loss_of_half, minimise
+from slackwater.training.newton import _search, losses_of_parts, minimise
 from slackwater.training.span import (
     SpanModel,
     SpanProblem,
@@ -22,7 +24,7 @@ from slackwater.training.span import (
     make_orthonormal,
     smooth_basis,
 )
-from slackwater.training.spanning import _projected
+from slackwater.training.spanning import Shortage, _projected
 from slackwater.workers import Workers
 
 
@@ -160,15 +162,17 @@ def test_a_warm_start_is_never_made_worse():
     assert problem.cost(again) <= problem.cost(good) * (1 + 1e-6)
 
 
-def test_what_half_of_the_span_would_lose_is_foretold():
+@pytest.mark.parametrize("share", [0.5, 0.75])
+def test_what_a_part_of_the_span_would_lose_is_foretold(share):
     """Rounded so widely that every loss is on the parabola, where second derivatives tell all."""
     _, _, problem = span_problem(m=12, C=0.01, free_bias=False)
     width = 50.0
-    half = SpanProblem(
-        np.ascontiguousarray(problem.features[:, :6]), problem.labels, problem.caps, False, problem.workers
+    kept = int(share * 12)
+    part = SpanProblem(
+        np.ascontiguousarray(problem.features[:, :kept]), problem.labels, problem.caps, False, problem.workers
     )
     models = [
-        minimise(each, SpanModel(np.zeros(each.features.shape[1]), 0.0), width, 1e-12) for each in (problem, half)
+        minimise(each, SpanModel(np.zeros(each.features.shape[1]), 0.0), width, 1e-12) for each in (problem, part)
     ]
 
     def cost(each, model):
@@ -176,9 +180,22 @@ def test_what_half_of_the_span_would_lose_is_foretold():
         assert ((slopes > 0.0) & (slopes < 1.0)).all()
         return 0.5 * model.weights @ model.weights + each.caps @ (0.5 * width * slopes**2)
 
-    lost = cost(half, models[1]) - cost(problem, models[0])
+    lost = cost(part, models[1]) - cost(problem, models[0])
     assert lost > 1e-4
-    assert loss_of_half(problem, models[0], width) == pytest.approx(lost, rel=1e-3)
+    assert losses_of_parts(problem, models[0], width, [share]) == pytest.approx([lost], rel=1e-3)
+
+
+@given(st.floats(0.01, 0.8), st.floats(1e-3, 1.0))
+def test_what_further_points_would_gain_is_foretold_where_it_fades(factor, first):
+    """Each quarter of the points gains so many times less than the one before: so would those that are not there."""
+    gains = first * factor ** np.arange(200)
+    shortage = Shortage(by_half=gains[2:4].sum(), by_three_quarters=gains[3])
+    assert shortage.left == pytest.approx(gains[4:].sum(), rel=1e-6)
+
+
+def test_where_nothing_fades_nobody_knows_what_further_points_would_gain():
+    assert Shortage(by_half=0.02, by_three_quarters=0.01).left == np.inf
+    assert Shortage(by_half=0.0, by_three_quarters=0.0).left == 0.0
 
 
 @pytest.mark.parametrize("smooth", [False, True])

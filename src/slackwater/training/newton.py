@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,20 +44,24 @@ def minimise(problem: SpanProblem, start: SpanModel, width: float, accuracy: flo
     return model
 
 
-def loss_of_half(problem: SpanProblem, model: SpanModel, width: float) -> float:
-    """About how much more the best function in the span of the first half of the points would cost.
+def losses_of_parts(
+    problem: SpanProblem, model: SpanModel, width: float, shares: Sequence[float]
+) -> NDArray[np.float64]:
+    """About how much more the best functions in the spans of the first points would cost, of these shares of them.
 
-    By the second derivatives at a model near the optimum: with the other half of the weights forced to zero, and the
-    first free.
+    By the second derivatives at a model near the optimum: with the other weights forced to zero, and the first free.
     """
     corner = _Corner(problem)
     corner.move_to(_slopes(problem, problem.values(model), width))
     hessian = corner.hessian(width)
-    half = len(hessian) // 2
-    coupled = np.linalg.solve(hessian[:half, :half], hessian[:half, half:])
-    remaining = hessian[half:, half:] - hessian[half:, :half] @ coupled
-    dropped = model.weights[half:]
-    return 0.5 * float(dropped @ remaining @ dropped)
+    losses = []
+    for share in shares:
+        part = int(share * len(hessian))
+        dropped = model.weights[part:]
+        pull = hessian[part:, :part].T @ dropped
+        kept = pull @ np.linalg.solve(hessian[:part, :part], pull)
+        losses.append(0.5 * float(dropped @ hessian[part:, part:] @ dropped - kept))
+    return np.array(losses)
 
 
 class _Corner:

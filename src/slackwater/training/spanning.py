@@ -16,7 +16,7 @@ from slackwater.memory import untouched
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import StopReason
 from slackwater.training.growth import Growth
-from slackwater.training.newton import loss_of_half, minimise
+from slackwater.training.newton import losses_of_parts, minimise
 from slackwater.training.run import Ending, ending
 from slackwater.training.span import (
     Basis,
@@ -35,7 +35,8 @@ _POOL = 512
 _SMOOTH_POOL, _MOST_SMOOTH = 2048, 1024  # points to choose from, and to choose, where the kernel is smooth
 _MOST_LOST = 0.06  # of the sample's optimum, for the span to do
 _MOST_LOST_BY_HALF = 0.025  # of the cost, if the span had half its points: more, and it would gain by further ones
-_MOST_FADING = 8.0  # times as much where half of the points leave out far more than all
+_MOST_FADING = 8.0  # times as much where half of the points leave out far more than all,
+_MOST_LEFT = 0.005  # or even more, if by what a quarter gains this is all that further points would
 _TOLD_AT, _MOST_WRONG = 256, 0.03  # examples at which the coefficients are to give the values, and how nearly
 _MANY = 16384  # examples, for an attempt with all of them to be worth another look before
 _JUDGES = 8192
@@ -50,6 +51,19 @@ class Chosen(NamedTuple):
     widths: tuple[float, ...]  # over which the hinge is rounded, one after the other
     most_lost_by_half: float
     smooth: bool  # whether they span nearly everything
+
+
+class Shortage(NamedTuple):
+    """How much more the span of some of the points would cost, as a share."""
+
+    by_half: float
+    by_three_quarters: float
+
+    @property
+    def left(self) -> float:
+        """How much less further points would cost, if each quarter of them gains as much less than the one before."""
+        ratio = self.by_three_quarters / max(self.by_half, 1e-300)
+        return math.inf if ratio >= 0.5 else self.by_three_quarters * ratio / (1.0 - 2.0 * ratio)
 
 
 class Attempt(NamedTuple):
@@ -69,12 +83,12 @@ class Attempt(NamedTuple):
             costs.append(problem.cost(model, values) - problem.lost_by_rounding(values, width))
         return costs
 
-    def lost_by_half(self, width: float, order: IndexArray) -> float:
-        """How much more, as a share, half of the points would cost, judged by examples here and there in an order."""
+    def shortage(self, width: float, order: IndexArray) -> Shortage:
+        """How much more some of the points would cost, judged by examples here and there in an order."""
         judged = Attempt(thinned(self.problems, order[:: max(1, len(order) // _JUDGES)]), self.models)
         pairs = zip(judged.problems, judged.models, strict=True)
-        lost = sum(loss_of_half(problem, model, width) for problem, model in pairs)
-        return lost / max(sum(judged.costs()), 1e-300)
+        lost = np.sum([losses_of_parts(problem, model, width, (0.5, 0.75)) for problem, model in pairs], axis=0)
+        return Shortage(*(lost / max(sum(judged.costs()), 1e-300)))
 
 
 def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator) -> list[Ending] | None:
@@ -135,7 +149,7 @@ def _endings_for_all(
     """From models for the sample to models for all; None where more examples have more to tell than the span can."""
     points, width = growth.active[chosen.places], chosen.widths[-1]
     spanning = features.points.take(points)
-    lost = attempt.lost_by_half(width, growth.whole.ranked(growth.active))
+    lost = attempt.shortage(width, growth.whole.ranked(growth.active))
     some = _some(growth, rng) if features.n >= _MANY and not chosen.smooth else growth.active[:0]
     examples = np.concatenate([some, np.setdiff1d(np.arange(features.n), some)])
     columns = untouched((features.n, len(points)), features.points.dtype)
@@ -147,9 +161,9 @@ def _endings_for_all(
         make_orthonormal(columns[known:upto], chosen.basis, features.workers)
         known = upto
         attempt = _attempt(_problems(growth, examples[:upto], columns[:upto]), chosen.widths, attempt.models)
-        before, lost = lost, attempt.lost_by_half(width, growth.whole.ranked(examples[:upto]))
-        expected = lost if upto == features.n else lost**2 / max(before, 1e-300)
-        if expected > chosen.most_lost_by_half:
+        before, lost = lost, attempt.shortage(width, growth.whole.ranked(examples[:upto]))
+        expected = lost.by_half if upto == features.n else lost.by_half**2 / max(before.by_half, 1e-300)
+        if expected > chosen.most_lost_by_half and not (chosen.smooth and lost.left <= _MOST_LEFT):
             return None
     endings, place = [], np.argsort(examples)
     for number, (problem, model) in enumerate(zip(attempt.problems, attempt.models, strict=True)):
