@@ -60,7 +60,7 @@ class SVC(KernelClassifier):
         Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further
         than ten times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
-        Stop after this many steps, each of which works on a block of up to 512 examples.
+        Stop after this many steps, each of which works on a block of 512 examples, and up to 2048 where it takes many.
     max_time : float, optional
         Stop after this many seconds.
     max_kernel_evals : int, optional

@@ -64,6 +64,11 @@ class DirectRows:
         """Memory that a row takes."""
         return self.n * self.dtype.itemsize
 
+    @property
+    def slots(self) -> int:
+        """None is kept."""
+        return 0
+
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Compute rows; the memory they are returned in is used again by the next call."""
         wanted = as_indices(indices, self.n)

@@ -221,6 +221,11 @@ class NarrowRows:
         """Memory of a row, on average."""
         return int(8 * self.indptr[-1] // self.n)
 
+    @property
+    def slots(self) -> int:
+        """All rows are at hand."""
+        return self.n
+
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows with their zeros."""
         wanted = as_indices(indices, self.n)

@@ -63,6 +63,11 @@ class PrecomputedRows:
         """Memory that a row takes."""
         return self.n * self.dtype.itemsize
 
+    @property
+    def slots(self) -> int:
+        """All rows are at hand."""
+        return self.n
+
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows: as a view where they follow one another in the matrix, else as a copy."""
         wanted = as_indices(indices, self.n)

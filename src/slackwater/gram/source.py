@@ -119,6 +119,8 @@ class RowSource(Protocol):
         Type of the values.
     row_bytes : int
         Memory that a row takes.
+    slots : int
+        How many rows are at hand once they have been asked for; further ones take the place of others.
     ledger : EvaluationLedger
         Where the values are charged.
     """
@@ -131,6 +133,9 @@ class RowSource(Protocol):
 
     @property
     def row_bytes(self) -> int: ...
+
+    @property
+    def slots(self) -> int: ...
 
     @property
     def ledger(self) -> EvaluationLedger: ...

@@ -101,6 +101,11 @@ class GroupRows:
         self.ledger = EvaluationLedger()
         self._background = np.where(groups == _OUTLIER, 0.0, BACKGROUND)
 
+    @property
+    def slots(self) -> int:
+        """All rows are at hand."""
+        return self.n
+
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         wanted = as_indices(indices, self.n)
         values = np.zeros((len(wanted), self.n))

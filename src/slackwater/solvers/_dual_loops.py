@@ -50,6 +50,8 @@ def solve_pairs(
         bias[t], own[t] = labels[t] * shortfall[t], gram[t, t]
         up[t], down[t] = _doors(labels[t], alpha[t], caps[t])
     i, j, step, move = 0, 0, 0, 0.0
+    if size == 0:
+        return step
     while True:
         top = _step_and_rise(bias, up, gram[i], gram[j], move, values, best_of)
         i = _first(values, best_of, top - TIE)

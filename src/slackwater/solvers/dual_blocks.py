@@ -22,8 +22,8 @@ from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
 from slackwater.solvers.dual_form import DualAscent, DualPoint
 
 # Examples worked on together: few, while each block finds many others that matter more. Where that goes on for long, it
-# is because blocks undo one another's work, the less the larger they are: 1540 blocks of 512, or 430 that double twice.
-_BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 128, 2
+# is because blocks undo one another's work, the less the larger they are: 1330 blocks of 512, or 360 that double twice.
+_BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 32, 2
 _BLOCK_BYTES = 2**27
 _EVERY_STEP, _EVERY = 20, 5  # assessed after each of the first steps, then less often: it takes as long as a draw
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
@@ -36,6 +36,7 @@ class DualState(DualPoint):
 
     recent: NDArray[np.intp]  # the examples of the last block that were new in it
     violation: float  # the largest, when the last block was drawn
+    blocks: int  # solved since the problem has been what it is
     lots: NDArray[np.float64]  # tiny and random, drawn in the order of the examples' content: they decide ties
 
 
@@ -54,11 +55,11 @@ class DualBlocks(DualAscent):
         lots[problem.order] = 1e-9 * rng.random(problem.n)
         none = np.empty(0, dtype=np.intp)
         caps = self.caps(problem)
-        return DualState(0, self.C, caps, np.zeros(problem.n), np.zeros(problem.n), none, np.inf, lots)
+        return DualState(0, self.C, caps, np.zeros(problem.n), np.zeros(problem.n), none, np.inf, 0, lots)
 
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Half of the last block, and the worst violators outside of it."""
-        size = self._block_size(problem, state.step)
+        size = self._block_size(problem, state.blocks)
         kept = state.recent[: size // 2]
         found = self._violations(problem, state)
         state.violation = found.largest
@@ -87,23 +88,30 @@ class DualBlocks(DualAscent):
         rows.part(moved).add_to(state.responses, problem.labels, change[moved])
         state.alpha[indices] = alpha
         state.step += 1
+        state.blocks += 1
 
     def assess(self, problem: Problem, state: DualPoint) -> Assessment:
         return super().assess(problem, state)._replace(violation=self._violations(problem, state).largest)
 
     def continued(self, state: DualState) -> DualState:
         self.rescale(state)
+        state.blocks = 0
         return state
 
     def _violations(self, problem: Problem, state: DualPoint) -> Violations:
         return self.coupling.violations(problem.labels, state.caps, state.alpha, 1.0 - state.responses)
 
-    def _block_size(self, problem: Problem, step: int) -> int:
-        """Of a block's rows: not more memory than _BLOCK_BYTES, nor than the budget of evaluations has left."""
-        most = _BLOCK << min((step // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)
-        most = most if self.problems == 1 else most // 2  # of several problems, half as many new rows each
-        size = min(most, max(16, _BLOCK_BYTES // problem.rows.row_bytes // min(self.problems, 4)))
-        remaining = problem.rows.ledger.remaining
+    def _block_size(self, problem: Problem, blocks: int) -> int:
+        """Small at first, then larger: as far as half of the rows that are kept, and _BLOCK_BYTES, go for all problems.
+
+        A block is never larger than the budget of evaluations has left.
+        """
+        first = _BLOCK if self.problems == 1 else _BLOCK // 2  # of several problems, half as many new rows each
+        grown = first << min((blocks // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)
+        rows, affordable = problem.rows, _BLOCK_BYTES // problem.rows.row_bytes
+        most = max(first, min(grown, rows.slots // 2 // self.problems, affordable // self.problems))
+        size = min(most, max(16, affordable // min(self.problems, 4)))
+        remaining = rows.ledger.remaining
         if remaining is not None:
             size = min(size, remaining // problem.n // self.problems)
         return max(size, self.coupling.least_rows)

@@ -157,9 +157,10 @@ class Growth:
         """Whether it pays to set aside who is beyond the margin so far, with so many examples known.
 
         Where margins change as much as with a large C and noise, most of those set aside have to be let in again: it is
-        better to have all of them from the start, if there is room for the rows of all support vectors.
+        better to have all of them from the start, if there is room for their rows. Half as many rows again as support
+        vectors are looked at; and they are not rounded, since that may have to be undone.
         """
-        rows = len(self._support()) / known * self.whole.n
+        rows = 1.5 * len(self._support()) / known * self.whole.n
         return self.with_newcomers.beyond <= _FARTHEST or rows > self.memory.room_for(self.whole.n, self.rows.dtype)
 
     def beyond_in_the_end(self) -> float:

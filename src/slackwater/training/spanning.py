@@ -163,7 +163,8 @@ def _endings_for_all(
         attempt = _attempt(_problems(growth, examples[:upto], columns[:upto]), chosen.widths, attempt.models)
         before, lost = lost, attempt.shortage(width, growth.whole.ranked(examples[:upto]))
         expected = lost.by_half if upto == features.n else lost.by_half**2 / max(before.by_half, 1e-300)
-        if expected > chosen.most_lost_by_half and not (chosen.smooth and lost.left <= _MOST_LEFT):
+        fades = chosen.smooth and lost.by_three_quarters <= _MOST_LOST_BY_HALF and lost.left <= _MOST_LEFT
+        if not (expected <= chosen.most_lost_by_half or fades):
             return None
     endings, place = [], np.argsort(examples)
     for number, (problem, model) in enumerate(zip(attempt.problems, attempt.models, strict=True)):

@@ -1,0 +1,70 @@
+"""How large the blocks of the C-form are, and that growing ones change nothing but their number."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from problems import advance, precomputed_problem
+from slackwater import SVC
+from slackwater.solvers import dual_blocks
+from slackwater.solvers.coupling import Balanced
+from slackwater.solvers.dual_blocks import DualBlocks
+
+
+def block_size(blocks, *, problems=1, slots=10**6, row_bytes=4000, remaining=None):
+    rows = SimpleNamespace(slots=slots, row_bytes=row_bytes, ledger=SimpleNamespace(remaining=remaining))
+    return DualBlocks(1.0, Balanced(), problems)._block_size(SimpleNamespace(rows=rows, n=1000), blocks)
+
+
+def test_blocks_double_twice():
+    sizes = [block_size(blocks) for blocks in (0, 31, 32, 95, 96, 10**6)]
+    assert sizes == [512, 512, 1024, 1024, 2048, 2048]
+    assert [block_size(blocks, problems=3) for blocks in (0, 32, 96)] == [256, 512, 1024]
+
+
+@pytest.mark.parametrize("problems", [1, 3, 26])
+def test_larger_blocks_leave_half_of_the_rows_that_are_kept(problems):
+    first = block_size(0, problems=problems)
+    assert block_size(10**6, problems=problems, slots=0) == first
+    assert block_size(10**6, problems=problems, slots=2 * problems * 700) == 700
+
+
+@pytest.mark.parametrize("problems", [1, 3, 26])
+def test_larger_blocks_keep_to_their_memory(problems):
+    size = block_size(10**6, problems=problems, row_bytes=2**17)
+    assert size * problems * 2**17 <= dual_blocks._BLOCK_BYTES or size == block_size(
+        0, problems=problems, row_bytes=2**17
+    )
+    assert block_size(0, row_bytes=2**26) == 16
+
+
+def test_no_block_costs_more_than_is_left():
+    assert block_size(10**6, remaining=300_000) == 300
+    assert block_size(0, remaining=0) == 2
+
+
+def test_another_c_begins_with_small_blocks():
+    problem, solver = precomputed_problem(), DualBlocks(1.0, Balanced())
+    state = solver.start(problem, np.random.default_rng(0))
+    advance(solver, problem, 3, state)
+    assert state.blocks == 3
+    assert DualBlocks(2.0, Balanced()).continued(state).blocks == 0
+    assert state.step == 3
+
+
+def test_growing_blocks_lead_to_the_same_optimum_in_fewer_steps(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 5))
+    y = np.where(np.sin(2.0 * X[:, 0]) + X[:, 1] + rng.standard_normal(3000) > 0.0, 1, -1)
+
+    def fitted(doublings):
+        monkeypatch.setattr(dual_blocks, "_DOUBLED_AT", 4)
+        monkeypatch.setattr(dual_blocks, "_DOUBLINGS", doublings)
+        return SVC(C=100.0, gamma=0.3, tol=1e-4, random_state=0).fit(X, y)
+
+    growing, small = fitted(2), fitted(0)
+    assert growing.n_iter_ < 0.7 * small.n_iter_
+    np.testing.assert_allclose(growing.decision_function(X), small.decision_function(X), atol=0.02)
