@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slackwater.gram import source
+from slackwater.gram import selected, source
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks
@@ -66,6 +66,20 @@ def test_ranks_are_closed_by_moving_only_those_who_must(kept):
     np.testing.assert_array_equal(np.sort(order), kept)
     moved = order != np.arange(len(kept))
     assert np.all(order[moved] >= len(kept))  # nobody who could stay moved, and no source is a target
+
+
+def test_rows_that_are_soon_computed_take_little_memory(monkeypatch):
+    monkeypatch.setattr(selected, "_WORTH_KEEPING", 100)
+
+    def room(coordinates, cache_bytes, kernel=None):
+        X = np.zeros((60, coordinates), dtype=np.float32)
+        return len(RowMemory(features_of(X, cache_bytes, kernel=kernel)).values(np.dtype(np.uint8)))
+
+    assert room(3, 10**6) == 2500  # as of 25 coordinates
+    assert room(40, 10**6) == 4000
+    assert room(400, 10**6) == 4 * 60**2  # all of them
+    assert room(40, 3000) == 3000
+    assert room(40, 10**6, Linear()) == 4 * 60**2  # not known to be quick
 
 
 @pytest.mark.parametrize("coarse", [False, True])

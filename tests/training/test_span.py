@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import solve_triangular
 from scipy.optimize import minimize as scipy_minimize
 from scipy.optimize import minimize_scalar
 from sklearn import svm
@@ -17,6 +18,7 @@ from slackwater.solvers.coupling import Scaling
 from slackwater.training import spanning
 from slackwater.training.newton import _search, losses_of_parts, minimise
 from slackwater.training.span import (
+    Basis,
     SpanModel,
     SpanProblem,
     fades,
@@ -43,6 +45,18 @@ def test_coordinates_reproduce_the_kernel_of_the_span(dtype, tolerance):
     chosen = gram[:, basis.members]
     projected = chosen @ np.linalg.solve(gram[np.ix_(basis.members, basis.members)], chosen.T)
     np.testing.assert_allclose(problem.features @ problem.features.T, projected, atol=tolerance)
+
+
+@pytest.mark.parametrize("m", [1, 63, 64, 65, 150])
+def test_coordinates_solve_the_triangular_system(m):
+    rng = np.random.default_rng(m)
+    root = rng.standard_normal((m, m + 5))
+    basis = Basis(np.arange(m), np.linalg.cholesky(root @ root.T))
+    columns = rng.standard_normal((5000, m))
+    expected = solve_triangular(basis.factor, columns.T, lower=True).T
+    with Workers(2) as workers:
+        make_orthonormal(columns, basis, workers)
+    np.testing.assert_allclose(columns, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
 
 
 def test_points_that_add_nothing_do_not_join():

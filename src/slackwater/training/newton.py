@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from slackwater.kernels.points import Floats
 from slackwater.memory import Buffers
@@ -143,16 +143,16 @@ def _newton_direction(
     gradient = problem.pulled(pulls) - model.weights
     corner.move_to(slopes)
     try:
-        factor = cho_factor(corner.hessian(width), lower=True, overwrite_a=True, check_finite=False)
+        factor = np.linalg.cholesky(corner.hessian(width))  # half of the time of SciPy's
     except np.linalg.LinAlgError:  # what was added and taken away again may have left too much of its rounding errors
         corner.clear()
         corner.move_to(slopes)
-        factor = cho_factor(corner.hessian(width), lower=True, overwrite_a=True, check_finite=False)
+        factor = np.linalg.cholesky(corner.hessian(width))
     stiffness = corner.stiffness(width)
     if not problem.free_bias or stiffness == 0.0:
-        return SpanModel(cho_solve(factor, gradient, check_finite=False), 0.0)
+        return SpanModel(cho_solve((factor, True), gradient, check_finite=False), 0.0)
     cross = corner.cross(width)
-    step, shift = cho_solve(factor, np.stack([gradient, cross], axis=1), check_finite=False).T
+    step, shift = cho_solve((factor, True), np.stack([gradient, cross], axis=1), check_finite=False).T
     remaining = max(stiffness - float(cross @ shift), 1e-9 * stiffness)
     bias = (float(pulls.sum()) - float(cross @ step)) / remaining
     return SpanModel(step - bias * shift, bias)

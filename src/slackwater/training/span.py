@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from slackwater.kernels.points import Floats
 from slackwater.workers import Workers
 
 CHUNK = 2048  # examples whose features are worked on by one thread at a time
+_TOGETHER = 64  # coordinates
 _INDEPENDENT = 1e-5  # of K(x, x): what a point must add to the span to join it
 _NEARLY_ALL = 1e-3  # of K(x, x): what a smooth kernel may have outside of the span, on the average,
 _FADING = 16.0  # and so many times less than outside of the span of half the points
@@ -93,13 +94,22 @@ def _left_out(gram: Doubles, factor: Doubles) -> Doubles:
 
 
 def make_orthonormal(columns: Floats, basis: Basis, workers: Workers) -> None:
-    """Turn kernel values with the points of the basis, (n, m), into coordinates: in place."""
-    factor = np.asfortranarray(basis.factor.astype(columns.dtype))
-    solve = blas.strsm if columns.dtype == np.float32 else blas.dtrsm
+    """Turn kernel values with the points of the basis, (n, m), into coordinates: in place.
+
+    The triangular system is solved a few columns at a time, by products: SciPy's solver would let no other thread work.
+    """
+    factor, inverses = basis.factor.astype(columns.dtype), []
+    for first in range(0, len(factor), _TOGETHER):
+        own = basis.factor[first : first + _TOGETHER, first : first + _TOGETHER]
+        inverse = solve_triangular(own, np.eye(len(own)), lower=True, check_finite=False)
+        inverses.append((first, inverse.astype(columns.dtype)))
 
     def turn(start: int) -> None:
-        part = columns[start : start + CHUNK].T
-        part[...] = solve(1.0, factor, part, lower=1, overwrite_b=1)
+        part = columns[start : start + CHUNK]
+        for first, inverse in inverses:
+            own = slice(first, first + len(inverse))
+            rest = part[:, own] - part[:, :first] @ factor[own, :first].T
+            np.matmul(rest, inverse.T, out=part[:, own])
 
     workers.run(turn, range(0, len(columns), CHUNK))
 
