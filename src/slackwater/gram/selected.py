@@ -150,7 +150,9 @@ class SelectedRows:
         """
         other = SelectedRows(features, self._memory, self.coarse)
         held = self._slot_of[rows]
-        places = np.sort(held[held >= 0])[: other.slots]
+        places = np.sort(held[held >= 0])
+        if len(places) > other.slots:  # their values at new points are not worth computing for some of them only
+            places = places[: other.slots if len(kept) == other.n else 0]
         numbers = self._owner[places]
         self._move_columns(places, kept)
         self._move_rows(places * self.n, len(kept), other.n)

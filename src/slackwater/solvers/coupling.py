@@ -139,8 +139,8 @@ def merge_blocks(rising: Floats, falling: Floats, kept: NDArray[np.intp], size: 
 
 def _worst(values: Floats, count: int) -> NDArray[np.intp]:
     """Positions of the largest positive values, at most ``count``."""
-    count = min(count, len(values))
-    if count <= 0:
-        return np.empty(0, dtype=np.intp)
-    chosen = np.argpartition(values, len(values) - count)[len(values) - count :]
-    return np.sort(chosen[values[chosen] > 0.0])
+    positive = np.flatnonzero(values > 0.0)  # few of them, as a rule
+    least = len(positive) - max(count, 0)
+    if least <= 0:
+        return positive
+    return np.sort(positive[np.argpartition(values[positive], least - 1)[least:]])
