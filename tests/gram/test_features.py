@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
@@ -17,7 +18,7 @@ def features_of(X, gamma):
 
 def test_coordinates_that_cancel_stay_double_while_kernel_values_become_single():
     rng = np.random.default_rng(0)
-    X = 5000.0 + rng.random((60, 3))
+    X = rng.choice([-5000.0, 5000.0], (60, 1)) + rng.random((60, 3))
     lean = features_of(X, 2.0).lean()
     values = lean.columns(np.arange(60))
     assert values.dtype == np.float32
@@ -27,6 +28,17 @@ def test_coordinates_that_cancel_stay_double_while_kernel_values_become_single()
     part = lean.part(np.array([3, 9]))
     assert part.points.dtype == np.float32
     np.testing.assert_allclose(part.columns(np.array([1]))[:, 0], exact[[3, 9], 9], atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_points_far_from_the_origin_are_moved_to_their_middle(dtype):
+    rng = np.random.default_rng(0)
+    X = (5000.0 + rng.integers(0, 40, (60, 3)) / 16.0).astype(dtype)  # in single precision, too, without error
+    lean = features_of(X, 2.0).lean()
+    assert lean.points.values.dtype == np.float32
+    assert np.abs(lean.points.values).max() < 4.0
+    exact = np.exp(-2.0 * ((X[:, None].astype(float) - X[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(lean.columns(np.arange(60)), exact, atol=2e-6)
 
 
 def test_other_coordinates_become_single():

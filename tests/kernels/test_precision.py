@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from reference import kernels as naive
 from slackwater.kernels import Gaussian, _loops, as_points, block
+from slackwater.kernels.blocks import combinations
+from slackwater.kernels.points import DensePoints
+from slackwater.workers import Workers
 
 
 def exponentials(values: np.ndarray) -> np.ndarray:
@@ -115,3 +119,27 @@ def test_a_few_points_far_from_the_origin_are_as_exact_as_the_others() -> None:
     values = block(Gaussian(0.5), points, points)
     assert np.max(np.abs(values - exact)) <= 2e-5
     assert np.count_nonzero(exact[::15, ::15] > 1e-6) > 20  # it is not zeros that agree
+
+
+@pytest.mark.parametrize("sparse", [(False, False), (False, True), (True, False), (True, True)])
+def test_sums_of_kernel_values_are_exact_far_from_the_origin(sparse: tuple[bool, bool]) -> None:
+    rng = np.random.default_rng(4)
+    X = np.hstack([3000.0 + rng.integers(0, 60, (400, 6)), rng.random((400, 20)) < 0.1]).astype(np.float32)
+    coefficients = rng.standard_normal((2, 250))
+    exact = naive.pairwise(naive.gaussian(1e-3), X[:150].astype(np.float64), X[150:].astype(np.float64))
+    points, support = (
+        as_points(csr_array(part) if is_sparse else part)
+        for part, is_sparse in zip((X[:150], X[150:]), sparse, strict=True)
+    )
+    values = combinations(Gaussian(1e-3), points, support, coefficients, Workers())
+    np.testing.assert_allclose(values, exact @ coefficients.T, atol=2e-5 * np.abs(coefficients).sum())
+    assert exact.max() > 0.1 > exact.min()
+
+
+def test_whole_numbers_are_moved_to_their_middle_without_error() -> None:
+    X = forest_like(200)
+    X[:, 3] = 7.25  # the same for all
+    points = DensePoints(X.astype(np.float32))
+    moved = points.moved(points.middle())
+    np.testing.assert_array_equal(moved.values.astype(np.float64), X - points.middle())
+    assert np.all(np.abs(moved.values.mean(axis=0)) <= np.maximum(0.3 * X.std(axis=0), 1.0))

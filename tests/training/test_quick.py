@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -157,6 +158,23 @@ def test_a_span_may_do_though_half_of_it_would_not():
         return 0.5 * squared_norm + 100.0 * np.maximum(0.0, 1.0 - y * values).sum()
 
     assert cost(quick) <= 1.01 * cost(exact)
+
+
+@pytest.mark.parametrize(("off", "taken"), [(1e-4, True), (0.3, False)])
+def test_a_span_is_taken_only_if_its_coefficients_lose_little(monkeypatch, off, taken):
+    """They may be so large that single precision shows."""
+    X, y, settings = noisy()
+    original = spanning._expansion
+
+    def blurred(*arguments):
+        expansion = original(*arguments)
+        noise = np.random.default_rng(0).standard_normal(len(expansion.coefficients))
+        scale = off * np.abs(expansion.coefficients).max()
+        return replace(expansion, coefficients=expansion.coefficients + scale * noise)
+
+    monkeypatch.setattr(spanning, "_expansion", blurred)
+    model = SVC(**settings, random_state=0).fit(X, y)
+    assert (len(model.support_) <= 512) == taken
 
 
 def test_a_look_at_a_part_leaves_that_much_less_to_do(monkeypatch):

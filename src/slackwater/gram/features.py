@@ -49,14 +49,15 @@ class Features:
 
     def lean(self) -> Features:
         """Of dense points with a Gaussian: the same with kernel values in single precision, and coordinates, too, where
-        the values hardly feel that (1e-5).
+        the values hardly feel that (1e-5). If they do, the points are moved to their middle: distances stay.
         """
-        points = self.points
+        points, single = self.points, np.dtype(np.float32)
         if not isinstance(points, DensePoints) or not isinstance(self.kernel, Gaussian):
             return self
-        if points.dtype == np.float32:
-            return self
-        single = np.dtype(np.float32)
+        if self.kernel.needs_double(points, points):
+            points = points.moved(points.middle())
+        if points.dtype == single:
+            return self if points is self.points else replace(self, points=points)
         if self.kernel.needs_double(points, points):
             return replace(self, points=DensePoints(points.values, dtype=single))
         return replace(self, points=DensePoints(points.dense(single)))

@@ -101,6 +101,19 @@ class DensePoints(Vectors):
     def slice(self, start: int, stop: int) -> DensePoints:
         return DensePoints(self.values[start:stop], self._norms.slice(start, stop), self.dtype)
 
+    def middle(self) -> NDArray[np.float64]:
+        """About the mean, in whole numbers of steps so coarse that counts, say, are moved there without error."""
+        n = max(len(self), 1)
+        mean = self.values.sum(axis=0, dtype=np.float64) / n
+        with np.errstate(over="ignore", invalid="ignore"):  # huge values are named by whoever computes with them
+            variance = np.einsum("ij,ij->j", self.values, self.values, dtype=np.float64) / n - mean**2
+        steps = np.exp2(np.floor(0.5 * np.log2(np.where(variance > 0.0, variance, 16.0)) - 2.0))
+        return np.asarray(np.round(mean / steps) * steps)
+
+    def moved(self, origin: NDArray[np.float64]) -> DensePoints:
+        """The same points, seen from another origin."""
+        return DensePoints(self.values - origin.astype(self.values.dtype), dtype=self.dtype)
+
     @property
     def raw(self) -> Floats:
         return self.values

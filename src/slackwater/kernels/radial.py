@@ -14,6 +14,7 @@ from slackwater.kernels.products import flatten, inner_products, l1_distances
 
 # Largest error of gamma |z - x|² that single precision may cause; where it is larger, values are computed in double.
 SINGLE_PRECISION_ERROR = 1e-5
+_MOST_TWICE = 0.3  # of the values, that are worth computing in single precision first
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Gaussian:
         """
         limit = 0.5 * self._largest_in_single
         left_far, right_far = (np.flatnonzero(each.squared_norms > limit) for each in (left, right))
-        if len(left_far) == len(left) and len(right_far) == len(right):
+        if len(left_far) * len(right_far) > _MOST_TWICE * out.size:
             out[...] = self._in_double(left, right)
             return
         self._fill(left, right, out)

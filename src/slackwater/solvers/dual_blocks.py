@@ -24,7 +24,7 @@ from slackwater.solvers.dual_form import DualAscent, DualPoint
 # Examples worked on together: few, while each block finds many others that matter more. Where that goes on for long, it
 # is because blocks undo one another's work, the less the larger they are: 1330 blocks of 512, or 360 that double twice.
 _BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 32, 2
-_BLOCK_BYTES = 2**27
+_BLOCK_BYTES = 2**28
 _EVERY_STEP, _EVERY = 20, 5  # assessed after each of the first steps, then less often: it takes as long as a draw
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
 _INNER_ACCURACY = 0.1  # of the violation outside: a block solved better is only unsettled by the next

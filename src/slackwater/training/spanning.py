@@ -13,6 +13,7 @@ from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.points import Floats
 from slackwater.memory import untouched
+from slackwater.objectives import hinge_total
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import StopReason
 from slackwater.training.growth import Growth
@@ -37,7 +38,7 @@ _MOST_LOST = 0.06  # of the sample's optimum, for the span to do
 _MOST_LOST_BY_HALF = 0.025  # of the cost, if the span had half its points: more, and it would gain by further ones
 _MOST_FADING = 8.0  # times as much where half of the points leave out far more than all,
 _MOST_LEFT = 0.005  # or even more, if by what a quarter gains this is all that further points would
-_TOLD_AT, _MOST_WRONG = 256, 0.03  # examples at which the coefficients are to give the values, and how nearly
+_TOLD_AT, _MOST_WRONG = 2048, 0.005  # examples at which the coefficients' own values are looked at; of the cost
 _MANY = 16384  # examples, for an attempt with all of them to be worth another look before
 _JUDGES = 8192
 _ROUGHLY, _ACCURACY = 1e-2, 1e-3  # of Newton's method, on the way and in the end
@@ -170,9 +171,9 @@ def _endings_for_all(
     for number, (problem, model) in enumerate(zip(attempt.problems, attempt.models, strict=True)):
         values = problem.values(model)
         expansion = _expansion(model, points, chosen.basis)
-        if not _is_told_by(expansion, growth, features, values[place]):
-            return None
         cost = problem.cost(model, values)
+        if _lost_by_coefficients(expansion, growth, number, values[place]) > _MOST_WRONG * cost:
+            return None
         bound = shares[number] * (cost - problem.lost_by_rounding(values, width))
         assessment = _assessment(growth, number, model, cost, bound)
         endings.append(Ending(expansion, assessment, StopReason.TOLERANCE, growth.steps[number]))
@@ -185,11 +186,13 @@ def _some(growth: Growth, rng: np.random.Generator) -> IndexArray:
     return np.union1d(growth.active, rng.permutation(growth.whole.order)[: round(math.sqrt(n * len(growth.active)))])
 
 
-def _is_told_by(expansion: Expansion, growth: Growth, features: Features, values: Doubles) -> bool:
-    """Whether coefficients of the points, which may be large and cancel, give the values at some of the examples."""
-    some = np.sort(growth.whole.order[:: max(1, features.n // _TOLD_AT)])
-    found = features.values(some, expansion.support, expansion.coefficients[None, :])[:, 0] + expansion.bias
-    return bool(np.max(np.abs(found - values[some])) <= _MOST_WRONG)
+def _lost_by_coefficients(expansion: Expansion, growth: Growth, number: int, values: Doubles) -> float:
+    """By how much losses exceed those of the values, since coefficients of the points may be large and cancel."""
+    some = np.sort(growth.whole.order[:: max(1, growth.whole.n // _TOLD_AT)])
+    labels, caps = growth.labels[number, some], growth.course.solver.caps(growth.problems[number])[some]
+    found = growth.features.values(some, expansion.support, expansion.coefficients[None, :])[:, 0] + expansion.bias
+    lost = hinge_total(labels * found, caps) - hinge_total(labels * values[some], caps)
+    return lost * growth.whole.n / len(some)
 
 
 def _gram(sample: Features, places: IndexArray) -> Doubles:
