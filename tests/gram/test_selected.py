@@ -71,12 +71,13 @@ def test_ranks_are_closed_by_moving_only_those_who_must(kept):
 def test_rows_that_are_soon_computed_take_little_memory(monkeypatch):
     monkeypatch.setattr(selected, "_WORTH_KEEPING", 100)
 
-    def room(coordinates, cache_bytes, kernel=None):
+    def room(coordinates, cache_bytes, kernel=None, problems=1):
         X = np.zeros((60, coordinates), dtype=np.float32)
-        return len(RowMemory(features_of(X, cache_bytes, kernel=kernel)).values(np.dtype(np.uint8)))
+        return len(RowMemory(features_of(X, cache_bytes, kernel=kernel), problems).values(np.dtype(np.uint8)))
 
     assert room(3, 10**6) == 2500  # as of 25 coordinates
     assert room(40, 10**6) == 4000
+    assert room(40, 10**6, problems=3) == 12000  # which share them
     assert room(400, 10**6) == 4 * 60**2  # all of them
     assert room(40, 3000) == 3000
     assert room(40, 10**6, Linear()) == 4 * 60**2  # not known to be quick

@@ -23,11 +23,14 @@ _WORTH_KEEPING, _FEW_COORDINATES = 2**24, 25  # bytes of rows for each coordinat
 
 
 class RowMemory:
-    """Where rows are kept. A page written to before costs nothing; a fresh one can take longer than its values."""
+    """Where rows are kept. A page written to before costs nothing; a fresh one can take longer than its values.
 
-    def __init__(self, features: Features) -> None:
+    ``problems`` is how many share the rows.
+    """
+
+    def __init__(self, features: Features, problems: int = 1) -> None:
         largest = features.n**2 * features.points.dtype.itemsize
-        self._bytes = untouched(min(features.cache_bytes, largest, _worth_keeping(features)), np.uint8)
+        self._bytes = untouched(min(features.cache_bytes, largest, problems * _worth_keeping(features)), np.uint8)
 
     def values(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """All of it, in one row."""
@@ -41,7 +44,7 @@ class RowMemory:
 
 
 def _worth_keeping(features: Features) -> int:
-    """Memory for rows that costs less time than computing them again would."""
+    """Memory for a problem's rows that costs less time than computing them again would."""
     if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints):
         return features.cache_bytes
     return max(features.points.n_features, _FEW_COORDINATES) * _WORTH_KEEPING

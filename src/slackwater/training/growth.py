@@ -102,7 +102,7 @@ class Growth:
         self.tasks: list[Task] = []
         self.scalings: list[Scaling] = []  # of the tasks, as they were solved
         self.active = examples  # at work now
-        self.memory = RowMemory(self.features)
+        self.memory = RowMemory(self.features, len(self.problems))
         features = self.features.part(examples)
         self.rows = SelectedRows(features, self.memory, coarse=False)
         self.part = whole.arranged(examples, self.rows, features)
