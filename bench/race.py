@@ -1,6 +1,6 @@
 """Race slackwater.SVC against its peers in one run: time and error side by side.
 
-    python bench/race.py [--races adult mnist ... | other] [--seeds 3] [--peers sklearnex sklearn nystroem]
+    python bench/race.py [--races adult mnist ... | other | further] [--seeds 3] [--peers sklearnex sklearn nystroem]
                          [--budget 600] [--curve]
 
 Each contestant trains in a process of its own, one after the other, on the same data; medians over the seeds are
@@ -27,38 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tasks import FURTHER, OTHER, RACES, load
 
-RACES: dict[str, dict[str, Any]] = {
-    "adult": {"data": "adult", "C": 1.0, "gamma": 0.05},
-    "adult-100": {"data": "adult", "C": 100.0, "gamma": 0.005},
-    "mnist": {"data": "mnist", "C": 1.0, "gamma": 0.02},
-    "mnist-1000": {"data": "mnist", "C": 1000.0, "gamma": 0.02},
-    "mnist-10": {"data": "mnist10", "C": 10.0, "gamma": 0.02},
-    "forest-12k": {"data": "forest", "C": 1e4, "gamma": 1e-4, "rows": 12_500},
-    "forest-25k": {"data": "forest", "C": 1e4, "gamma": 1e-4, "rows": 25_000},
-    "forest-100k": {"data": "forest", "C": 1e4, "gamma": 1e-4, "rows": 100_000},
-    "forest": {"data": "forest", "C": 1e4, "gamma": 1e-4},
-    # Other tasks, widths and C than those the engine was developed with: a check that nothing is tuned to the above.
-    "odd-digits": {"data": "mnist10", "task": "odd", "C": 5.0, "gamma": 0.01},
-    "wide-digits": {"data": "mnist", "C": 1.0, "gamma": 0.001},
-    "narrow-digits": {"data": "mnist", "C": 10.0, "gamma": 0.1},
-    "narrow-adult": {"data": "adult", "C": 10.0, "gamma": 0.5},
-    "wide-adult": {"data": "adult", "C": 1.0, "gamma": 0.002},
-    "scaled-forest": {"data": "forest", "task": "scaled", "C": 10.0, "gamma": 0.5, "rows": 50_000},
-    "clusters": {"data": "clusters", "C": 1.0, "gamma": 0.02},
-    "rings": {"data": "rings", "C": 100.0, "gamma": 2.0},
-    "checkers": {"data": "checkers", "C": 10.0, "gamma": 4.0},
-    "spirals": {"data": "spirals", "C": 100.0, "gamma": 1.0},
-    "surface": {"data": "surface", "C": 10.0, "gamma": 1.0},
-    "mixture": {"data": "mixture", "C": 10.0, "gamma": 0.3},
-    "letters": {"data": "letters", "C": 10.0, "gamma": 0.1},
-    # Fewer examples, where there is less to save.
-    "few-digits": {"data": "mnist", "C": 0.1, "gamma": 0.02, "rows": 25_000},
-    "few-digits-100": {"data": "mnist", "C": 100.0, "gamma": 0.03, "rows": 25_000},
-    "few-forest": {"data": "forest", "task": "scaled", "C": 1.0, "gamma": 0.1, "rows": 25_000},
-    "few-forest-1000": {"data": "forest", "task": "scaled", "C": 1000.0, "gamma": 0.02, "rows": 25_000},
-}
-OTHER = list(RACES)[list(RACES).index("odd-digits") :]
+SETS = {"other": OTHER, "further": FURTHER}
 COLUMNS = ["fit", "error", "support", "evaluations", "gap", "predict", "peak_gb", "floor"]
 
 
@@ -80,83 +51,6 @@ def contestant(name: str, C: float, gamma: float, seed: int) -> Any:
     from sklearn.svm import LinearSVC
 
     return make_pipeline(Nystroem(gamma=gamma, n_components=1000, random_state=seed), LinearSVC(C=C, random_state=seed))
-
-
-def load(race: dict[str, Any], seed: int) -> tuple[Any, Any, Any, Any]:
-    from slackwater.datasets import load_dataset
-
-    if race["data"] in SYNTHETIC:
-        X, y = SYNTHETIC[race["data"]](np.random.default_rng(seed))
-        n_train = len(y) * 4 // 5
-        return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
-    X, y, X_test, y_test = load_dataset(race["data"])
-    if race.get("task") == "odd":
-        y, y_test = y % 2, y_test % 2
-    if race.get("task") == "scaled":
-        mean, deviation = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-6)
-        X, X_test = (X - mean) / deviation, (X_test - mean) / deviation
-    if "rows" in race:
-        chosen = np.sort(np.random.default_rng(seed).permutation(len(y))[: race["rows"]])
-        X, y = X[chosen], y[chosen]
-    return X, y, X_test, y_test
-
-
-def clusters(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Thirty overlapping clusters in forty dimensions, three classes, a tenth of the labels wrong."""
-    centres = 1.5 * rng.standard_normal((30, 40))
-    which = rng.integers(30, size=50_000)
-    X = (centres[which] + rng.standard_normal((50_000, 40))).astype(np.float32)
-    wrong = rng.random(50_000) < 0.1
-    return X, np.where(wrong, rng.integers(3, size=50_000), which % 3)
-
-
-def rings(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Eight rings in the plane, by turns of either class, blurred."""
-    angle, ring = 2 * np.pi * rng.random(75_000), rng.integers(8, size=75_000)
-    radius = 1.0 + ring + 0.25 * rng.standard_normal(75_000)
-    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), ring % 2
-
-
-def checkers(rng: np.random.Generator) -> tuple[Any, Any]:
-    """A checkerboard of 64 fields, one label in fifty wrong."""
-    X = rng.uniform(0, 8, (50_000, 2))
-    wrong = rng.random(50_000) < 0.02
-    return X, (np.floor(X).sum(axis=1).astype(int) + wrong) % 2
-
-
-def spirals(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Three spirals in the plane, hardly blurred."""
-    arm, along = rng.integers(3, size=40_000), 3 * np.pi * np.sqrt(rng.random(40_000))
-    angle = along + 2 * np.pi * arm / 3
-    X = np.stack([along * np.cos(angle), along * np.sin(angle)], axis=1)
-    return X + 0.4 * rng.standard_normal(X.shape), arm
-
-
-def surface(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Above or below the median of Friedman's first function, half of whose ten variables say nothing."""
-    X = rng.random((50_000, 10)).astype(np.float32)
-    height = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
-    height += rng.standard_normal(50_000)
-    return X, (height > np.median(height)).astype(int)
-
-
-def mixture(rng: np.random.Generator) -> tuple[Any, Any]:
-    """scikit-learn's: six clusters a class in ten of twenty dimensions, one label in fifty random."""
-    from sklearn.datasets import make_classification
-
-    state = int(rng.integers(2**31))
-    X, y = make_classification(40_000, 20, n_informative=10, n_clusters_per_class=6, flip_y=0.02, random_state=state)
-    return X / X.std(), y
-
-
-def letters(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Twenty-six classes of three clusters each in sixteen dimensions."""
-    centres = rng.standard_normal((26, 3, 16))
-    y, cluster = rng.integers(26, size=30_000), rng.integers(3, size=30_000)
-    return (centres[y, cluster] + 0.6 * rng.standard_normal((30_000, 16))).astype(np.float32), y
-
-
-SYNTHETIC = {f.__name__: f for f in (clusters, rings, checkers, spirals, surface, mixture, letters)}
 
 
 def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, float]:
@@ -257,7 +151,7 @@ def median(results: list[dict[str, float]]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--races", nargs="+", choices=[*RACES, "other"], default=["adult", "mnist"])
+    parser.add_argument("--races", nargs="+", choices=[*RACES, *SETS], default=["adult", "mnist"])
     parser.add_argument("--peers", nargs="+", default=["sklearnex", "nystroem"])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--budget", type=float, default=600.0, help="seconds after which a contestant is taken out")
@@ -268,13 +162,13 @@ def main() -> None:
         name, race, seed = options.one
         print(json.dumps(run_one(name, RACES[race], int(seed))))
         return
-    options.races = [name for race in options.races for name in (OTHER if race == "other" else [race])]
+    options.races = [name for race in options.races for name in SETS.get(race, [race])]
     Path("results").mkdir(exist_ok=True)
     tables: dict[str, dict[str, dict[str, float]]] = {}
     with open("results/race.csv", "w", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(["race", "contestant", *COLUMNS, "ratio_to_onedal"])
-        print(f"{'race':<12}{'contestant':<12}" + "".join(f"{c:>13}" for c in [*COLUMNS, "to oneDAL"]))
+        print(f"{'race':<18}{'contestant':<12}" + "".join(f"{c:>13}" for c in [*COLUMNS, "to oneDAL"]))
         for race in options.races:
             names = ["slackwater", *options.peers]
             runs: dict[str, list[dict[str, float] | None]] = {name: [] for name in names}
@@ -287,7 +181,7 @@ def main() -> None:
                 ratio = row["fit"] / table["sklearnex"]["fit"] if "sklearnex" in table else float("nan")
                 writer.writerow([race, name, *(row[c] for c in COLUMNS), ratio])
                 print(
-                    f"{race:<12}{name:<12}" + "".join(f"{row[c]:>13.4g}" for c in COLUMNS) + f"{ratio:>13.3g}",
+                    f"{race:<18}{name:<12}" + "".join(f"{row[c]:>13.4g}" for c in COLUMNS) + f"{ratio:>13.3g}",
                     flush=True,
                 )
             stream.flush()
