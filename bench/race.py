@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from tasks import FURTHER, OTHER, RACES, load
 
 SETS = {"other": OTHER, "further": FURTHER}
