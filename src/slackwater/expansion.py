@@ -11,7 +11,8 @@ from slackwater.errors import KernelError
 from slackwater.gram.narrow import narrow_combinations
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import combinations
-from slackwater.kernels.points import Points
+from slackwater.kernels.points import DensePoints, Points
+from slackwater.kernels.radial import Gaussian
 from slackwater.workers import Workers
 
 
@@ -40,7 +41,10 @@ def decision_values(
 ) -> NDArray[np.float64]:
     """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k)."""
     near = narrow_combinations(kernel, points, support, coefficients, workers)
-    values = combinations(kernel, points, support, coefficients, workers) if near is None else near[0]
+    if near is None:
+        values = combinations(kernel, *_nearer(kernel, points, support), coefficients, workers)
+    else:
+        values = near[0]
     values += biases
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
@@ -49,3 +53,12 @@ def decision_values(
             "Check that X is scaled as the training data were."
         )
     return values
+
+
+def _nearer(kernel: Kernel, points: Points, support: Points) -> tuple[Points, Points]:
+    """Both seen from where single precision is enough, if it is not where they are, and they are not sparse."""
+    if not (isinstance(kernel, Gaussian) and isinstance(points, DensePoints) and isinstance(support, DensePoints)):
+        return points, support
+    if points.dtype == support.dtype == np.float32 and kernel.needs_double(support, support):
+        support, points = kernel.seen_from_middle(support, points)
+    return points, support

@@ -28,6 +28,8 @@ def test_coordinates_that_cancel_stay_double_while_kernel_values_become_single()
     part = lean.part(np.array([3, 9]))
     assert part.points.dtype == np.float32
     np.testing.assert_allclose(part.columns(np.array([1]))[:, 0], exact[[3, 9], 9], atol=1e-6)
+    everyone = np.arange(60)
+    np.testing.assert_allclose(lean.values(everyone, everyone, np.ones((1, 60)))[:, 0], exact.sum(axis=1), atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -9,6 +9,9 @@ import pytest
 
 from problems import advance, precomputed_problem
 from slackwater import SVC
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.precomputed import PrecomputedRows
+from slackwater.problem import Problem
 from slackwater.solvers import dual_blocks
 from slackwater.solvers.coupling import Balanced
 from slackwater.solvers.dual_blocks import DualBlocks
@@ -34,10 +37,8 @@ def test_larger_blocks_leave_half_of_the_rows_that_are_kept(problems):
 
 @pytest.mark.parametrize("problems", [1, 3, 26])
 def test_larger_blocks_keep_to_their_memory(problems):
-    size = block_size(10**6, problems=problems, row_bytes=2**17)
-    assert size * problems * 2**17 <= dual_blocks._BLOCK_BYTES or size == block_size(
-        0, problems=problems, row_bytes=2**17
-    )
+    for blocks in (0, 10**6):
+        assert block_size(blocks, problems=problems, row_bytes=2**18) * problems * 2**18 <= dual_blocks._BLOCK_BYTES
     assert block_size(0, row_bytes=2**26) == 16
 
 
@@ -68,3 +69,21 @@ def test_growing_blocks_lead_to_the_same_optimum_in_fewer_steps(monkeypatch):
     growing, small = fitted(2), fitted(0)
     assert growing.n_iter_ < 0.7 * small.n_iter_
     np.testing.assert_allclose(growing.decision_function(X), small.decision_function(X), atol=0.02)
+
+
+def test_growing_blocks_do_not_hang_on_the_order_of_the_rows(monkeypatch):
+    """Of more new examples than half a block holds, the same ones are kept, however they are numbered."""
+    monkeypatch.setattr(dual_blocks, "_BLOCK", 16)
+    monkeypatch.setattr(dual_blocks, "_DOUBLED_AT", 2)
+    problem = precomputed_problem(200)
+    numbers = np.random.default_rng(1).permutation(200)
+    place = np.argsort(numbers)
+    rows = PrecomputedRows(problem.rows.matrix[np.ix_(numbers, numbers)], EvaluationLedger())
+    shuffled = Problem(rows, problem.labels[numbers], None, place)
+    solver = DualBlocks(1.0, Balanced())
+    _, draws = advance(solver, problem, 8)
+    _, others = advance(solver, shuffled, 8)
+    assert len(draws[0]) == 16
+    assert max(len(each) for each in draws) > 32
+    for each, other in zip(draws, others, strict=True):
+        np.testing.assert_array_equal(np.sort(each), np.sort(numbers[other]))

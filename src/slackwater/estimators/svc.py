@@ -60,7 +60,8 @@ class SVC(KernelClassifier):
         Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further
         than ten times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
-        Stop after this many steps, each of which works on a block of 512 examples, and up to 2048 where it takes many.
+        Stop after this many steps, each of which works on a block of 512 examples, up to 2048 where it takes many (of
+        several classes half as many each; fewer where rows are very long).
     max_time : float, optional
         Stop after this many seconds.
     max_kernel_evals : int, optional
@@ -72,8 +73,9 @@ class SVC(KernelClassifier):
     n_iter_no_change : int, default=10
     cache_size : float, optional
         Memory for kernel rows, in MB. By default a sixth of the machine's memory, a third for the nearly sparse matrix
-        of a narrow kernel and for coordinates in a span; taken as it is needed. For rows it changes the time, not
-        the model (but for rounding); a sparse matrix that does not fit is not used.
+        of a narrow kernel and for coordinates in a span; taken as it is needed, and by default less where rows are soon
+        computed again. It changes the time and the way to the model, which is as near to the optimum as ever; a sparse
+        matrix that does not fit is not used.
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.

@@ -49,13 +49,13 @@ class Features:
 
     def lean(self) -> Features:
         """Of dense points with a Gaussian: the same with kernel values in single precision, and coordinates, too, where
-        the values hardly feel that (1e-5). If they do, the points are moved to their middle: distances stay.
+        the values hardly feel that (1e-5). If they do, the points are seen from their middle.
         """
         points, single = self.points, np.dtype(np.float32)
         if not isinstance(points, DensePoints) or not isinstance(self.kernel, Gaussian):
             return self
         if self.kernel.needs_double(points, points):
-            points = points.moved(points.middle())
+            (points,) = self.kernel.seen_from_middle(points)
         if points.dtype == single:
             return self if points is self.points else replace(self, points=points)
         if self.kernel.needs_double(points, points):

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import DensePoints, Floats, Points, Vectors
-from slackwater.kernels.radial import Gaussian
+from slackwater.kernels.points import Floats, Points, Vectors
 from slackwater.memory import Buffers
 from slackwater.workers import Workers
 
@@ -146,12 +145,10 @@ def combinations(
     dtype = np.result_type(points.dtype, support.dtype)
     extreme = np.abs(coefficients).max(initial=0.0) > 1e30 or np.abs(coefficients).max(initial=1.0) < 1e-30
     factors = np.ascontiguousarray(coefficients.T, dtype=np.float64 if extreme else dtype)
-    support, origin = _seen_from_middle(kernel, kernel.prepared(support))
+    support = kernel.prepared(support)
 
     def evaluate(start: int) -> None:
         left = kernel.prepared(points.slice(start, min(start + SUM_ROWS, len(points))))
-        if origin is not None and isinstance(left, Vectors):
-            left = DensePoints(left.dense(dtype)).moved(origin)
         sums = np.zeros((len(left), len(coefficients)))
         tile = np.empty((len(left), SUM_COLUMNS), dtype=dtype)
         for first in range(0, len(support), SUM_COLUMNS):
@@ -164,16 +161,6 @@ def combinations(
 
     (workers if kernel.reentrant else Workers()).run(evaluate, range(0, len(points), SUM_ROWS))
     return values
-
-
-def _seen_from_middle(kernel: Kernel, points: Points) -> tuple[Points, NDArray[np.float64] | None]:
-    """The points, from another origin (also returned) if single precision shows from theirs; distances stay."""
-    if not isinstance(kernel, Gaussian) or not isinstance(points, DensePoints) or points.dtype != np.float32:
-        return points, None
-    if not kernel.needs_double(points, points):
-        return points, None
-    origin = points.middle()
-    return points.moved(origin), origin
 
 
 def require_finite(tile: Floats, kernel: str, row: int, column: int) -> None:

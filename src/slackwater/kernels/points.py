@@ -16,7 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from slackwater.kernels.norms import SquaredNorms
-from slackwater.memory import rows_of
+from slackwater.memory import rows_of, untouched
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
@@ -26,6 +26,7 @@ Indices = NDArray[np.integer[Any]]
 DENSE_COLUMNS_AN_ENTRY = 40
 MOST_DENSE_BYTES = 2**28
 PACK_WIDTHS = (8, 64)  # columns of a packed table; the last is also the most rows packed together
+_JUDGED = 4096  # points, by which their middle is judged, and which are moved at a time
 KEPT_PARTS = 8  # packed parts of sparse rows that one object may hold in memory
 
 
@@ -102,17 +103,23 @@ class DensePoints(Vectors):
         return DensePoints(self.values[start:stop], self._norms.slice(start, stop), self.dtype)
 
     def middle(self) -> NDArray[np.float64]:
-        """About the mean, in whole numbers of steps so coarse that counts, say, are moved there without error."""
-        n = max(len(self), 1)
-        mean = self.values.sum(axis=0, dtype=np.float64) / n
-        with np.errstate(over="ignore", invalid="ignore"):  # huge values are named by whoever computes with them
-            variance = np.einsum("ij,ij->j", self.values, self.values, dtype=np.float64) / n - mean**2
-        steps = np.exp2(np.floor(0.5 * np.log2(np.where(variance > 0.0, variance, 16.0)) - 2.0))
-        return np.asarray(np.round(mean / steps) * steps)
+        """About the median, in whole numbers of steps so coarse that counts, say, are moved there without error."""
+        some = self.values[:: 1 + len(self) // _JUDGED].astype(np.float64)
+        median = np.median(some, axis=0)
+        spread = np.median(np.abs(some - median), axis=0)
+        steps = np.exp2(np.floor(np.log2(np.where(spread > 0.0, spread, 4.0)) - 2.0))
+        return np.asarray(np.round(median / steps) * steps)
 
-    def moved(self, origin: NDArray[np.float64]) -> DensePoints:
-        """The same points, seen from another origin."""
-        return DensePoints(self.values - origin.astype(self.values.dtype), dtype=self.dtype)
+    def moved(self, origin: NDArray[np.float64]) -> DensePoints | None:
+        """The same points, seen from another origin; None where single precision would not have their coordinates."""
+        values = untouched(self.values.shape, self.values.dtype)
+        exactly = True
+        for start in range(0, len(self), _JUDGED):
+            chunk = slice(start, start + _JUDGED)
+            shifted = self.values[chunk] - origin
+            values[chunk] = shifted
+            exactly = exactly and (values.dtype == np.float64 or np.array_equal(values[chunk], shifted))
+        return DensePoints(values, dtype=self.dtype) if exactly else None
 
     @property
     def raw(self) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.kernels.base import require_positive, vector_pair
-from slackwater.kernels.points import Floats, Points, Vectors, quicker_form
+from slackwater.kernels.points import DensePoints, Floats, Points, Vectors, quicker_form
 from slackwater.kernels.products import flatten, inner_products, l1_distances
 
 # Largest error of gamma |z - x|² that single precision may cause; where it is larger, values are computed in double.
@@ -67,6 +67,21 @@ class Gaussian:
         """Whether single precision would show in the kernel values."""
         largest = max(left.largest_squared_norm, right.largest_squared_norm)
         return bool(largest > self._largest_in_single)
+
+    def seen_from_middle(self, points: DensePoints, *others: DensePoints) -> list[DensePoints]:
+        """Sets of points, moved to the middle of the first if fewer of it are too far for single precision from there.
+
+        Distances stay as they are.
+        """
+        origin = points.middle()
+        moved = [each.moved(origin) for each in (points, *others)]
+        there = [each for each in moved if each is not None]
+        if len(there) == len(moved) and self._too_far(there[0]) < self._too_far(points):
+            return there
+        return [points, *others]
+
+    def _too_far(self, points: Vectors) -> int:
+        return int(np.count_nonzero(points.squared_norms > self._largest_in_single))
 
     @property
     def _largest_in_single(self) -> float:

@@ -64,6 +64,7 @@ class DualBlocks(DualAscent):
         found = self._violations(problem, state)
         state.violation = found.largest
         new = merge_blocks(found.rising + state.lots, found.falling + state.lots, kept, size)
+        new = new[np.argsort(state.lots[new])]  # so that who of them is kept does not hang on the order of the rows
         state.recent = new if len(new) else kept
         block: NDArray[np.intp] = np.concatenate([kept, new])
         return block[np.argsort(state.lots[block])]
@@ -102,15 +103,15 @@ class DualBlocks(DualAscent):
         return self.coupling.violations(problem.labels, state.caps, state.alpha, 1.0 - state.responses)
 
     def _block_size(self, problem: Problem, blocks: int) -> int:
-        """Small at first, then larger: as far as half of the rows that are kept, and _BLOCK_BYTES, go for all problems.
+        """Small at first, then larger, as far as half of the rows that are kept and _BLOCK_BYTES go for all problems.
 
         A block is never larger than the budget of evaluations has left.
         """
+        rows = problem.rows
         first = _BLOCK if self.problems == 1 else _BLOCK // 2  # of several problems, half as many new rows each
         grown = first << min((blocks // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)
-        rows, affordable = problem.rows, _BLOCK_BYTES // problem.rows.row_bytes
-        most = max(first, min(grown, rows.slots // 2 // self.problems, affordable // self.problems))
-        size = min(most, max(16, affordable // min(self.problems, 4)))
+        most = max(first, min(grown, rows.slots // 2 // self.problems))
+        size = min(most, max(16, _BLOCK_BYTES // rows.row_bytes // self.problems))
         remaining = rows.ledger.remaining
         if remaining is not None:
             size = min(size, remaining // problem.n // self.problems)

@@ -157,8 +157,9 @@ class Growth:
         """Whether it pays to set aside who is beyond the margin so far, with so many examples known.
 
         Where margins change as much as with a large C and noise, most of those set aside have to be let in again: it is
-        better to have all of them from the start, if there could be room for their rows. Half as many rows again as
-        support vectors are looked at; and they are not rounded, since that may have to be undone.
+        better to have all of them from the start, if there is room for their rows or these are soon computed again.
+        Half as many rows again as support vectors are looked at; and they are not rounded, since that may have to be
+        undone.
         """
         rows = 1.5 * len(self._support()) / known * self.whole.n
         room = self.features.cache_bytes // (self.whole.n * self.rows.dtype.itemsize)

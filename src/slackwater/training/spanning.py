@@ -164,19 +164,20 @@ def _endings_for_all(
         attempt = _attempt(_problems(growth, examples[:upto], columns[:upto]), chosen.widths, attempt.models)
         before, lost = lost, attempt.shortage(width, growth.whole.ranked(examples[:upto]))
         expected = lost.by_half if upto == features.n else lost.by_half**2 / max(before.by_half, 1e-300)
-        fades = chosen.smooth and lost.by_three_quarters <= _MOST_LOST_BY_HALF and lost.left <= _MOST_LEFT
-        if not (expected <= chosen.most_lost_by_half or fades):
+        little_left = chosen.smooth and lost.by_three_quarters <= _MOST_LOST_BY_HALF and lost.left <= _MOST_LEFT
+        if not (expected <= chosen.most_lost_by_half or little_left):
             return None
-    endings, place = [], np.argsort(examples)
+    values = [problem.values(model) for problem, model in zip(attempt.problems, attempt.models, strict=True)]
+    expansions = [_expansion(model, points, chosen.basis) for model in attempt.models]
+    lost_by = _lost_by_coefficients(expansions, growth, [each[np.argsort(examples)] for each in values])
+    endings = []
     for number, (problem, model) in enumerate(zip(attempt.problems, attempt.models, strict=True)):
-        values = problem.values(model)
-        expansion = _expansion(model, points, chosen.basis)
-        cost = problem.cost(model, values)
-        if _lost_by_coefficients(expansion, growth, number, values[place]) > _MOST_WRONG * cost:
+        cost = problem.cost(model, values[number])
+        if not lost_by[number] <= _MOST_WRONG * cost:
             return None
-        bound = shares[number] * (cost - problem.lost_by_rounding(values, width))
+        bound = shares[number] * (cost - problem.lost_by_rounding(values[number], width))
         assessment = _assessment(growth, number, model, cost, bound)
-        endings.append(Ending(expansion, assessment, StopReason.TOLERANCE, growth.steps[number]))
+        endings.append(Ending(expansions[number], assessment, StopReason.TOLERANCE, growth.steps[number]))
     return endings
 
 
@@ -186,13 +187,17 @@ def _some(growth: Growth, rng: np.random.Generator) -> IndexArray:
     return np.union1d(growth.active, rng.permutation(growth.whole.order)[: round(math.sqrt(n * len(growth.active)))])
 
 
-def _lost_by_coefficients(expansion: Expansion, growth: Growth, number: int, values: Doubles) -> float:
+def _lost_by_coefficients(expansions: list[Expansion], growth: Growth, values: list[Doubles]) -> list[float]:
     """By how much losses exceed those of the values, since coefficients of the points may be large and cancel."""
     some = np.sort(growth.whole.order[:: max(1, growth.whole.n // _TOLD_AT)])
-    labels, caps = growth.labels[number, some], growth.course.solver.caps(growth.problems[number])[some]
-    found = growth.features.values(some, expansion.support, expansion.coefficients[None, :])[:, 0] + expansion.bias
-    lost = hinge_total(labels * found, caps) - hinge_total(labels * values[some], caps)
-    return lost * growth.whole.n / len(some)
+    coefficients = np.stack([each.coefficients for each in expansions])
+    found = growth.features.values(some, expansions[0].support, coefficients).T
+    lost = []
+    for number, problem in enumerate(growth.problems):
+        labels, caps = problem.labels[some], growth.course.solver.caps(problem)[some]
+        own = hinge_total(labels * (found[number] + expansions[number].bias), caps)
+        lost.append((own - hinge_total(labels * values[number][some], caps)) * growth.whole.n / len(some))
+    return lost
 
 
 def _gram(sample: Features, places: IndexArray) -> Doubles:
