@@ -77,7 +77,7 @@ def test_rows_that_are_soon_computed_take_little_memory(monkeypatch):
 
     assert room(3, 10**6) == 2500  # as of 25 coordinates
     assert room(40, 10**6) == 4000
-    assert room(40, 10**6, problems=3) == 12000  # which share them
+    assert room(40, 10**6, problems=3) == 8000  # which share them
     assert room(400, 10**6) == 4 * 60**2  # all of them
     assert room(40, 3000) == 3000
     assert room(40, 10**6, Linear()) == 4 * 60**2  # not known to be quick

@@ -25,12 +25,13 @@ _WORTH_KEEPING, _FEW_COORDINATES = 2**24, 25  # bytes of rows for each coordinat
 class RowMemory:
     """Where rows are kept. A page written to before costs nothing; a fresh one can take longer than its values.
 
-    ``problems`` is how many share the rows.
+    ``problems`` is how many share the rows: with several each is wanted more often.
     """
 
     def __init__(self, features: Features, problems: int = 1) -> None:
         largest = features.n**2 * features.points.dtype.itemsize
-        self._bytes = untouched(min(features.cache_bytes, largest, problems * _worth_keeping(features)), np.uint8)
+        worth_keeping = min(problems, 2) * _worth_keeping(features)
+        self._bytes = untouched(min(features.cache_bytes, largest, worth_keeping), np.uint8)
 
     def values(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """All of it, in one row."""
