@@ -96,8 +96,8 @@ class SVC(KernelClassifier):
         As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
     gap_ : float, or ndarray of shape (n_classes,)
         Relative gap: (primal - dual) / primal. Certified where ``tol`` was given or the quick way was not taken, else
-        an estimate from a sample: 0.03 for the examples that matter; with the others at most 0.06, of several classes
-        on average.
+        an estimate from a sample: 0.03 for the examples that matter; with the others at most 0.05, of several classes
+        on average. In a span it counts what the hinge's rounded corner may cost, and can be 0.1.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)

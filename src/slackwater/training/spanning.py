@@ -34,7 +34,7 @@ from slackwater.training.span import (
 _FEWEST_BOUNDED = 0.1  # of the sample are bounded support vectors where labels are noisy
 _POOL = 512
 _SMOOTH_POOL, _MOST_SMOOTH = 2048, 1024  # points to choose from, and to choose, where the kernel is smooth
-_MOST_LOST = 0.06  # of the sample's optimum, for the span to do
+_MOST_LOST = 0.08  # of the sample's optimum, for the span to do: with rounding, which costs less with all examples
 _MOST_LOST_BY_HALF = 0.025  # of the cost, if the span had half its points: more, and it would gain by further ones
 _MOST_FADING = 8.0  # times as much where half of the points leave out far more than all,
 _MOST_LEFT = 0.005  # or even more, if by what a quarter gains this is all that further points would
