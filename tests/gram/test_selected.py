@@ -73,7 +73,9 @@ def test_rows_that_are_soon_computed_take_little_memory(monkeypatch):
 
     def room(coordinates, cache_bytes, kernel=None, problems=1):
         X = np.zeros((60, coordinates), dtype=np.float32)
-        return len(RowMemory(features_of(X, cache_bytes, kernel=kernel), problems).values(np.dtype(np.uint8)))
+        features = features_of(X, cache_bytes, kernel=kernel)
+        memory = RowMemory(features, selected.worth_keeping(features, problems))
+        return len(memory.values(np.dtype(np.uint8)))
 
     assert room(3, 10**6) == 2500  # as of 25 coordinates
     assert room(40, 10**6) == 4000
@@ -194,3 +196,22 @@ def test_rows_can_be_trusted_after_a_failure(monkeypatch):
             rows.fetch([2, 3, 4])
     for wanted in ([0, 19], [3, 4], [1, 2, 19], [5, 6, 7, 8], [19, 3]):
         np.testing.assert_allclose(held(rows.fetch(wanted)), gaussian(X)[wanted], atol=1e-6)
+
+
+def test_values_that_are_soon_computed_are_not_gathered_from_long_rows(monkeypatch):
+    """Only of few coordinates, of rows that are long, and where evaluations have no limit."""
+    monkeypatch.setattr(selected, "_LONG", 50)
+    for n, coordinates, limit, computed in (
+        (60, 4, None, True),
+        (40, 4, None, False),
+        (60, 90, None, False),
+        (60, 4, 10**6, False),
+    ):
+        X = np.random.default_rng(0).random((n, coordinates)).astype(np.float32)
+        features = features_of(X)
+        features.ledger.limit = limit
+        rows = SelectedRows(features, RowMemory(features), coarse=True)
+        block = rows.fetch(np.arange(30))
+        before = features.ledger.train
+        np.testing.assert_allclose(block.among(np.arange(30)), gaussian(X)[:30, :30], atol=1e-5)
+        assert features.ledger.train - before == (900 if computed else 0)

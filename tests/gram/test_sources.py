@@ -160,3 +160,16 @@ def test_a_value_that_is_not_finite_is_named_by_the_numbers_of_its_points() -> N
     source = DirectRows(Linear(), as_points(points), EvaluationLedger())
     with pytest.raises(KernelError, match="points 21 and 7 is inf"):
         source.hand_over(np.array([3, 21]), 5, lambda position, column, tile: None)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_square_is_the_values_of_its_points_with_one_another(threads: int) -> None:
+    X = np.random.default_rng(0).standard_normal((700, 4)).astype(np.float32)
+    ledger = EvaluationLedger()
+    numbers = np.random.default_rng(1).permutation(700)[:600]
+    with Workers(threads) as workers:
+        rows = DirectRows(Gaussian(0.3), as_points(X), ledger, workers)
+        square = rows.square(numbers)
+    assert ledger.train == 600**2
+    np.testing.assert_allclose(square, rows.rows(numbers, numbers), atol=1e-6)
+    np.testing.assert_array_equal(square.diagonal(), 1.0)

@@ -150,3 +150,27 @@ def test_a_value_that_is_not_finite_is_named_by_its_place_in_the_whole_block() -
     left[1299, 1] = np.inf
     with pytest.raises(KernelError, match="points 1299 and 0 is inf"):
         block(Linear(), as_points(left), as_points(np.ones((3, 2))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 9), n=st.integers(1, 600), d=st.integers(1, 70))
+def test_gaussians_of_few_coordinates_are_the_formula(seed, m, n, d):
+    """Rows by two, coordinates by four, columns by 272: whatever is left over is right as well."""
+    rng = np.random.default_rng(seed)
+    left, right = (rng.standard_normal((rows, d)).astype(np.float32) for rows in (m, n))
+    room = np.full((m, n + 5), -1.0, dtype=np.float32)
+    Gaussian(0.5 / d).fill(as_points(left), as_points(right), room[:, 2 : n + 2])
+    differences = left[:, None].astype(np.float64) - right[None].astype(np.float64)
+    np.testing.assert_allclose(room[:, 2 : n + 2], np.exp(-0.5 / d * (differences**2).sum(axis=2)), atol=2e-6)
+    assert (np.delete(room, range(2, n + 2), axis=1) == -1.0).all()  # nothing else was written to
+
+
+def test_a_far_point_of_few_coordinates_does_not_disturb_its_neighbours():
+    points = np.zeros((5, 3), dtype=np.float32)
+    points[2] = 1e18  # its square overflows
+    out = np.empty((5, 5), dtype=np.float32)
+    with np.errstate(all="ignore"):
+        Gaussian(1.0)._fill(as_points(points), as_points(points), out)
+    others = [0, 1, 3, 4]
+    np.testing.assert_array_equal(out[np.ix_(others, others)], 1.0)
+    np.testing.assert_array_equal(out[2, others], 0.0)

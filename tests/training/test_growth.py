@@ -9,6 +9,8 @@ from slackwater import SVC
 from slackwater.training import growth
 from slackwater.training.growth import Caution
 
+pytestmark = pytest.mark.usefixtures("growth_of_few")
+
 
 def test_margins_that_hardly_change_leave_the_least_caution():
     caution = Caution(1.1)

@@ -14,6 +14,8 @@ from slackwater import SVC
 from slackwater.errors import ConvergenceWarning
 from slackwater.training import growth, narrowing, quick, spanning
 
+pytestmark = pytest.mark.usefixtures("growth_of_few")
+
 N = 12_000
 
 
@@ -372,3 +374,59 @@ def test_the_history_is_in_order_with_several_classes():
     X, y, settings = separated()
     model = SVC(random_state=0, **settings).fit(X, y + 2 * (X[:, 3] > 0.5))
     assert (np.diff(model.history_["evaluations"]) >= 0).all()
+
+
+@pytest.mark.parametrize(("fewest", "most", "grown"), [(0, 0.75, True), (9001, 0.75, False), (4501, 0.0, False)])
+def test_few_examples_or_mostly_support_vectors_are_trained_on_all_at_once(monkeypatch, fewest, most, grown):
+    monkeypatch.setattr(quick, "_FEWEST_TO_GROW", fewest)
+    monkeypatch.setattr(quick, "_MOST", most)
+    X, y, settings = separated(9000)
+    assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == (
+        {"growth"} if grown else set()
+    )
+
+
+def test_all_at_once_comes_to_the_gap_and_the_error_of_the_exact_way(monkeypatch):
+    monkeypatch.setattr(quick, "_FEWEST_TO_GROW", 10**6)
+    X, y, settings = separated(2 * N)
+    model = SVC(random_state=0, **settings).fit(X[:N], y[:N])
+    exact = SVC(random_state=0, tol=1e-3, **settings).fit(X[:N], y[:N])
+    assert model.gap_ <= 0.05
+    assert abs(model.score(X[N:], y[N:]) - exact.score(X[N:], y[N:])) <= 0.005
+
+
+def test_examples_set_aside_on_the_wrong_side_are_looked_at_again(monkeypatch):
+    """However little their losses are of the objective: of unseen examples as many would be on the wrong side."""
+    X, y, settings = separated(9000)
+    looks = []
+    original = quick._by_sketch
+    monkeypatch.setattr(quick, "_by_sketch", lambda grown: looks.append(grown) or original(grown))
+    monkeypatch.setattr(quick, "GAP_OF_ALL", np.inf)
+    monkeypatch.setattr(growth.Growth, "misjudged", lambda self, look: 6e-4)
+    SVC(random_state=0, **settings).fit(X, y)
+    assert len(looks) == 1
+    monkeypatch.setattr(growth.Growth, "misjudged", lambda self, look: 4e-4)
+    SVC(random_state=0, **settings).fit(X, y)
+    assert len(looks) == 1
+
+
+def test_the_misjudged_are_counted_as_the_model_has_them(monkeypatch):
+    X, y, settings = separated(9000)
+    monkeypatch.setattr(growth, "BEYOND", -1.0)  # so that some are set aside wrongly
+    monkeypatch.setattr(growth, "_NEAREST", 10**5)  # and all of them looked at
+    found = []
+    original = growth.Growth.misjudged
+
+    def counted(self, look):
+        values = np.sign(self.labels[0]) * (
+            self.scalings[0].scale * self._responses(np.arange(self.whole.n), self.features)[0] * self.labels[0]
+            + self.scalings[0].bias
+        )
+        found.append((original(self, look), np.sum(values[self.aside] < 0.0) / self.whole.n))
+        return found[-1][0]
+
+    monkeypatch.setattr(growth.Growth, "misjudged", counted)
+    SVC(random_state=0, **settings).fit(X, y)
+    assert found[0][0] > 0.0
+    for share, expected in found:
+        assert share == pytest.approx(expected, abs=1e-12)

@@ -9,12 +9,11 @@ from slackwater.estimators.base import KernelClassifier
 from slackwater.estimators.parameters import COMMON, Rule, optional, positive
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.training.exact import DEFAULT_TOL, precise_enough, train_exactly
 from slackwater.training.narrowing import train_on_narrow_rows
 from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
-from slackwater.training.run import Outcome, train
+from slackwater.training.run import Outcome
 from slackwater.training.training_set import TrainingSet
-
-_DEFAULT_TOL = 1e-3  # where the quick way is not taken
 
 
 class SVC(KernelClassifier):
@@ -183,13 +182,15 @@ class SVC(KernelClassifier):
         return DualBlocks(float(self.C), coupling, 1 if n_classes == 2 else n_classes)
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        plan = self._plan(_DEFAULT_TOL if self.tol is None else self.tol)
+        plan = self._plan(DEFAULT_TOL if self.tol is None else self.tol)
         state_is_kept = self.warm_start or self.checkpoint is not None
         limited = self.max_kernel_evals is not None or self.early_stopping
         large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
-        if not large or state_is_kept or limited:
-            return train(solver, training_set, n_classes, seed, plan)
-        if self.tol is None:
-            return train_quickly(solver, training_set, n_classes, seed, plan)
-        on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
-        return on_narrow_rows or train(solver, training_set, n_classes, seed, plan)
+        if large and not state_is_kept and not limited:
+            if self.tol is None:
+                return train_quickly(solver, training_set, n_classes, seed, plan)
+            on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
+            if on_narrow_rows is not None:
+                return on_narrow_rows
+        features = precise_enough(solver, training_set) if self.tol is None else training_set.features
+        return train_exactly(solver, training_set, n_classes, seed, plan, features)

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over
+from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over, require_finite
 from slackwater.kernels.points import Floats, Points
 from slackwater.workers import Workers
 
 _ROWS_TAKEN = 4 * GROUP_ROWS  # copied together: of a block of few columns, threads share the groups
+_SQUARE_ROWS = 256  # of a square, by one thread at a time
 
 
 class DirectRows:
@@ -103,6 +104,24 @@ class DirectRows:
             chosen = indices[start : start + _ROWS_TAKEN]
             with _named_by(chosen, slice(first, self.n)):
                 hand_over(self.kernel, self.points.take(chosen), right, pass_on, self._workers)
+
+    def square(self, indices: IndexArray) -> NDArray[np.float64]:
+        """Compute the values of some points with one another, in the caller's own memory."""
+        points, size = self.points.take(indices), len(indices)
+        out = np.empty((size, size))
+        self.ledger.charge(self.ledger.account, out.size)
+
+        def fill(first: int) -> None:
+            left = points.slice(first, min(first + _SQUARE_ROWS, size))
+            tile = np.empty((len(left), size), self.dtype)
+            self.kernel.fill(left, points, tile)
+            require_finite(tile, self.kernel.name, first, 0)
+            self._set_diagonal(tile, np.arange(first, first + len(left)))
+            out[first : first + len(left)] = tile
+
+        with _named_by(indices, indices):
+            self._workers.run(fill, range(0, size, _SQUARE_ROWS))
+        return out
 
     def diagonal(self) -> NDArray[np.float64]:
         """Compute the diagonal, once."""

@@ -21,17 +21,20 @@ _ROWS_MOVED = 32  # by one thread at a time
 # a virtual machine gets its memory from the host. Few rows are wanted more than two or three times.
 _WORTH_KEEPING, _FEW_COORDINATES = 2**24, 25  # bytes of rows for each coordinate, which are at least so many
 
+_SOON_COMPUTED = 64  # coordinates: a square of 1024 points takes 1.3 ms with 20, 1.4 with 54, to gather it 2.3 to 3.5
+_LONG = 8192  # values, of a row; a block of shorter ones is in the cache for the most part
+
 
 class RowMemory:
     """Where rows are kept. A page written to before costs nothing; a fresh one can take longer than its values.
 
-    ``problems`` is how many share the rows: with several each is wanted more often.
+    ``n_bytes`` is the most of it; by default, all that points may have.
     """
 
-    def __init__(self, features: Features, problems: int = 1) -> None:
+    def __init__(self, features: Features, n_bytes: int | None = None) -> None:
         largest = features.n**2 * features.points.dtype.itemsize
-        worth_keeping = min(problems, 2) * _worth_keeping(features)
-        self._bytes = untouched(min(features.cache_bytes, largest, worth_keeping), np.uint8)
+        most = features.cache_bytes if n_bytes is None else min(n_bytes, features.cache_bytes)
+        self._bytes = untouched(min(most, largest), np.uint8)
 
     def values(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """All of it, in one row."""
@@ -44,11 +47,21 @@ class RowMemory:
         return values[: rows * width].reshape(rows, width)
 
 
-def _worth_keeping(features: Features) -> int:
-    """Memory for a problem's rows that costs less time than computing them again would."""
+def worth_keeping(features: Features, problems: int) -> int:
+    """Memory for rows that costs less time than computing them again would, if few are wanted more than twice.
+
+    ``problems`` is how many share the rows: with several each is wanted more often.
+    """
     if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints):
         return features.cache_bytes
-    return max(features.points.n_features, _FEW_COORDINATES) * _WORTH_KEEPING
+    return min(problems, 2) * max(features.points.n_features, _FEW_COORDINATES) * _WORTH_KEEPING
+
+
+def _soon_computed(features: Features) -> bool:
+    """Whether a value takes less time to compute than to fetch from a long row, which is a cache line from memory."""
+    if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints):
+        return False
+    return features.n >= _LONG and features.points.n_features <= _SOON_COMPUTED and features.ledger.limit is None
 
 
 def closed_ranks(kept: IndexArray) -> IndexArray:
@@ -80,6 +93,7 @@ class SelectedRows:
             raise ValueError("only values of a Gaussian are known to lie between 0 and 1")
         self.coarse = coarse
         self._source = features.direct_rows()
+        self._square = self._source.square if _soon_computed(features) else None
         self._memory, self._workers = memory, features.workers
         kept_dtype = np.dtype(np.uint16) if coarse else self.dtype
         self._slab = memory.slab(self.n, kept_dtype)
@@ -126,7 +140,7 @@ class SelectedRows:
             slots = self._vacated(len(missing))
             self._compute(missing, slots, 0)
             self._hold(missing, slots)
-        return DenseRows(self._slab, self._slot_of[wanted], self._step, self._workers)
+        return DenseRows(self._slab, self._slot_of[wanted], self._step, self._workers, self._square)
 
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Compute rows; nothing is kept."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater._jit import compiled, compiled_reordering
+from slackwater._jit import compiled_fusing, compiled_reordering
 from slackwater.kernels.points import PACK_WIDTHS, Floats, Indices
 
 f32 = np.float32
@@ -25,7 +25,7 @@ GATHER = 16
 # costs more than a short row's arithmetic.
 
 
-@compiled
+@compiled_fusing
 def exp32(x: np.float32) -> Any:
     """Compute exp(min(x, 0)) to 3e-7 relative; 0 below -87.7; NaN stays NaN.
 
@@ -47,7 +47,7 @@ def exp32(x: np.float32) -> Any:
     return p * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
-@compiled
+@compiled_fusing
 def exp64(x: float) -> Any:
     """Compute exp(min(x, 0)) to 5e-16 relative; 0 below -708.8; NaN stays NaN. As ``exp32``."""
     x = 0.0 if x > 0.0 else x
@@ -69,7 +69,7 @@ def exp64(x: float) -> Any:
     return p * np.int64((np.int64(np.int32(k)) + np.int64(1023)) << np.int64(52)).view(np.float64)
 
 
-@compiled
+@compiled_fusing
 def gaussian_finish32(block: Floats, stride: int, left: Floats, right: Floats, twice: Any) -> None:
     """In place: inner products become exp(twice·<z, x> - left - right), that is exp(-gamma |z - x|²)."""
     for i in range(left.size):
@@ -79,7 +79,7 @@ def gaussian_finish32(block: Floats, stride: int, left: Floats, right: Floats, t
             row[j] = exp32(twice * row[j] - (own + right[j]))
 
 
-@compiled
+@compiled_fusing
 def gaussian_finish64(block: Floats, stride: int, left: Floats, right: Floats, twice: Any) -> None:
     """As ``gaussian_finish32``, in double precision."""
     for i in range(left.size):
@@ -89,7 +89,7 @@ def gaussian_finish64(block: Floats, stride: int, left: Floats, right: Floats, t
             row[j] = exp64(twice * row[j] - (own + right[j]))
 
 
-@compiled
+@compiled_fusing
 def gaussian_finish_into32(
     products: NDArray[np.float64], left: Floats, right: Floats, twice: float, block: Floats, stride: int
 ) -> None:
@@ -101,7 +101,7 @@ def gaussian_finish_into32(
             row[j] = exp32(f32(twice * products[i, j] - (own + right[j])))
 
 
-@compiled
+@compiled_fusing
 def exponential_finish32(block: Floats, stride: int, rows: int, columns: int, factor: Any) -> None:
     """In place: value v becomes exp(min(factor · v, 0))."""
     for i in range(rows):
@@ -110,7 +110,7 @@ def exponential_finish32(block: Floats, stride: int, rows: int, columns: int, fa
             row[j] = exp32(factor * row[j])
 
 
-@compiled
+@compiled_fusing
 def exponential_finish64(block: Floats, stride: int, rows: int, columns: int, factor: Any) -> None:
     """As ``exponential_finish32``, in double precision."""
     for i in range(rows):

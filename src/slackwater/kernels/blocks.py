@@ -21,6 +21,7 @@ from slackwater.workers import Workers
 TILE_VALUES = 2**18
 FEWEST_COLUMNS = 1024
 MOST_COLUMNS = 4096
+FEWEST_ROWS = 128
 GROUP_ROWS = 1024  # left rows that go over the right points together
 SUM_ROWS, SUM_COLUMNS = 1024, 1024  # 256 rows would stay in cache, but BLAS makes a quarter more of 1024
 OBJECT_ROWS = 256  # rows of a tile where points have no coordinates, hence no opinion
@@ -110,14 +111,16 @@ def _each_tile(
 ) -> None:
     """Call ``compute`` with the left points, the right points, the first row and the first column of every tile."""
     threads = workers if workers is not None and kernel.reentrant else Workers()
-    offsets, size = range(0, len(left), GROUP_ROWS), _tile_rows(left)
+    one_tile = len(right) <= FEWEST_COLUMNS  # so that threads have only the groups to share
+    rows = _evenly(len(left), GROUP_ROWS, FEWEST_ROWS) if one_tile else GROUP_ROWS
+    offsets, size = range(0, len(left), rows), _tile_rows(left)
 
     def group(offset: int) -> list[Tile]:
-        return _tiles(left, offset, min(offset + GROUP_ROWS, len(left)), size)
+        return _tiles(left, offset, min(offset + rows, len(left)), size)
 
     if len(right) == 0:
         return
-    if len(right) <= FEWEST_COLUMNS:  # in one tile, so that threads have only the groups to share
+    if one_tile:
         threads.run(lambda offset: _meet(compute, group(offset), (0, right)), offsets)
         return
     for offset in offsets:  # what tiles keep for reuse is let go after each group
@@ -177,8 +180,12 @@ def require_finite(tile: Floats, kernel: str, row: int, column: int) -> None:
 
 def _tile_columns(rows: int, n: int) -> int:
     """How many of n right points a tile has that has ``rows`` left points, for an even number of tiles."""
-    most = min(MOST_COLUMNS, max(FEWEST_COLUMNS, TILE_VALUES // rows))
-    return math.ceil(n / (2 * math.ceil(n / most / 2)))
+    return _evenly(n, min(MOST_COLUMNS, max(FEWEST_COLUMNS, TILE_VALUES // rows)), 1)
+
+
+def _evenly(n: int, most: int, least: int) -> int:
+    """The size of parts of n, at most so large, for an even number of them; unless they would be too small."""
+    return max(least, math.ceil(n / (2 * math.ceil(n / most / 2)))) if n else least
 
 
 def _tile_rows(left: Points) -> int:

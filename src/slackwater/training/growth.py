@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from slackwater.expansion import Expansion
 from slackwater.gram.axes import Axes, Turned
 from slackwater.gram.features import Features
-from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks
+from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks, worth_keeping
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.radial import Gaussian
 from slackwater.objectives import hinge_total
@@ -102,7 +102,7 @@ class Growth:
         self.tasks: list[Task] = []
         self.scalings: list[Scaling] = []  # of the tasks, as they were solved
         self.active = examples  # at work now
-        self.memory = RowMemory(self.features, len(self.problems))
+        self.memory = RowMemory(self.features, worth_keeping(self.features, len(self.problems)))
         features = self.features.part(examples)
         self.rows = SelectedRows(features, self.memory, coarse=False)
         self.part = whole.arranged(examples, self.rows, features)
@@ -270,6 +270,10 @@ class Growth:
         caps = np.stack([self.course.solver.caps(problem)[self.active] for problem in self.problems])
         return float(np.mean(self.alpha[:, self.active] >= caps))
 
+    def support_share(self) -> float:
+        """The share of active examples that are support vectors of any problem."""
+        return len(self._support()) / len(self.active)
+
     def _set_aside_of(self, examples: IndexArray) -> IndexArray:
         """Those that are not active, in an order that does not depend on how the examples are numbered."""
         aside = np.setdiff1d(examples, self.active)
@@ -321,6 +325,12 @@ class Growth:
             shown = scaling.scale * self.responses[number, examples[-look.active :]] + offsets[-look.active :]
             losses -= hinge_total(shown, caps[-look.active :])
         return losses
+
+    def misjudged(self, look: Look) -> float:
+        """The share of all examples that were set aside and are on the wrong side: the largest of all problems."""
+        aside = slice(0, len(look.examples) - look.active)
+        margins = self._margins(look.examples[aside], look.responses[:, aside])
+        return float(np.max((margins < 0.0) @ look.stands_for[aside]) / self.whole.n)
 
     def endings(self, look: Look) -> list[Ending]:
         """The models, with what they cost on all examples, also on those that were set aside."""

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +30,12 @@ from slackwater.training.training_set import TrainingSet
 FEWEST_EXAMPLES = 8192  # with fewer, the exact solution takes no time worth saving
 _SAMPLE_SHARE, _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 16, 2048, 16384
 _FEWEST_OF_A_CLASS = 32
+_FEWEST_TO_GROW = 16384  # with fewer, what setting aside saves is less than what it takes to find out whom
+_MOST = 0.75  # of the examples, as support vectors: hardly anyone is set aside
 _GROWTH = 4
+# Of all examples: set aside, and on the wrong side. As many more of unseen ones are likely to be there, too, even if
+# their losses are a small part of a noisy problem's objective.
+_MOST_MISJUDGED = 5e-4
 _MANY = 0.25  # of those set aside, by which the active examples grow, less those that leave
 
 
@@ -54,6 +60,9 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     endings = endings_in_span(growth, features, rng) if training_set.certified else None
     if endings is not None:
         return endings
+    if whole.n < (_FEWEST_TO_GROW if growth.support_share() < _MOST else 2 * _FEWEST_TO_GROW):
+        growth.economise(None)
+        return _looked_at(growth, rng, _with_all(growth)).endings
     growth.economise(principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE]))
     return _grown(growth, shuffled, rng)
 
@@ -68,23 +77,31 @@ def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> li
         newcomers = shuffled[known : _GROWTH * known]
         known += len(newcomers)
         reached = growth.grow(np.sort(newcomers), GAP, more=known < len(shuffled))
-    endings = _looked_at(growth, rng, reached)
+    found = _looked_at(growth, rng, reached)
     for look_again in (_by_sketch, _at_all, _with_all):
-        gap = np.mean([each.assessment.gap for each in endings])
-        if any(each.reason is not StopReason.TOLERANCE for each in endings) or gap <= GAP_OF_ALL:
+        if found.good or any(each.reason is not StopReason.TOLERANCE for each in found.endings):
             break
-        endings = _looked_at(growth, rng, look_again(growth))
-    return endings
+        found = _looked_at(growth, rng, look_again(growth))
+    return found.endings
 
 
-def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> list[Ending]:
+class _Found(NamedTuple):
+    """Models, and whether they will do."""
+
+    endings: list[Ending]
+    good: bool
+
+
+def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> _Found:
     """The models as the kernel itself has them; solved again without rounding, if that is what they suffer from."""
     look = growth.look_back(rng)
     if reached and growth.lost_by_rounding(look) > 0.5 * GAP:
         growth.sharpen()
         growth.solve(GAP)
         look = growth.look_back(rng)
-    return growth.endings(look)
+    endings = growth.endings(look)
+    gap = np.mean([each.assessment.gap for each in endings])
+    return _Found(endings, bool(gap <= GAP_OF_ALL and growth.misjudged(look) <= _MOST_MISJUDGED))
 
 
 def _by_sketch(growth: Growth) -> bool:

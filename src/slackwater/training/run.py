@@ -19,6 +19,7 @@ from slackwater.solvers.drive import Task, drive
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
 from slackwater.training.training_set import TrainingSet
+from slackwater.workers import Workers
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
@@ -66,8 +67,10 @@ class Outcome(NamedTuple):
     previous: Previous | None = None
 
 
-def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan) -> Outcome:
-    """Train one model for each binary problem of the set."""
+def train(
+    solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan, workers: Workers | None = None
+) -> Outcome:
+    """Train one model for each binary problem of the set; with ``workers``, side by side."""
     # Every problem draws from the same stream: two classes that lack the same example ask for one row.
     tasks = [
         Task(number, problem, solver.start(problem, np.random.default_rng(seed)), plan.rules())
@@ -84,7 +87,7 @@ def train(solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, 
         checkpointer = Checkpointer(plan.checkpoint, owner, tasks, recorder)
         clock = checkpointer.resume(solver, training_set, clock)
         callbacks.append(checkpointer)
-    drive(solver, tasks, training_set.rows, training_set.ledger, clock, callbacks)
+    drive(solver, tasks, training_set.rows, training_set.ledger, clock, callbacks, workers)
     states = [task.state for task in tasks]
     endings = [ending(solver, task) for task in tasks]
     return Outcome(endings, recorder, Previous(data, repr(solver), seed, states) if plan.keep else None)

@@ -1,0 +1,49 @@
+"""All examples at once, by blocks of rows, until the gap is certified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from slackwater.gram.features import Features
+from slackwater.gram.selected import RowMemory, SelectedRows
+from slackwater.kernels.points import DensePoints
+from slackwater.kernels.radial import Gaussian
+from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.training.run import Outcome, Plan, train
+from slackwater.training.training_set import TrainingSet
+
+DEFAULT_TOL = 1e-3
+_FEWEST_IN_SINGLE = 2048  # with fewer examples single precision saves nothing worth its rounding
+_FEWEST_SHARED = 4096  # examples, for a step of a problem to take longer than it takes to wake a thread
+
+
+def train_exactly(
+    solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int, plan: Plan, features: Features | None
+) -> Outcome:
+    """Train one model for each binary problem of a set, on the rows of ``features``; without, on those it has."""
+    if features is None:
+        return train(solver, training_set, n_classes, seed, plan)
+    rows = SelectedRows(features, RowMemory(features), coarse=False)
+    workers = features.workers if features.n >= _FEWEST_SHARED else None
+    return train(solver, replace(training_set, rows=rows), n_classes, seed, plan, workers)
+
+
+def precise_enough(solver: DualBlocks, training_set: TrainingSet) -> Features | None:
+    """Points with kernel values as precise as a gap of ``DEFAULT_TOL`` calls for: single precision, as a rule.
+
+    Errors of single values add up at random to those of responses, each at most C times its example's weight; where
+    these would be larger than the tolerance (a large C), the values are as precise as the points.
+    """
+    features = training_set.features
+    if features is None or features.n < _FEWEST_IN_SINGLE or not isinstance(features.kernel, Gaussian):
+        return features
+    lean = features.lean()
+    if not isinstance(lean.points, DensePoints):
+        return features
+    in_single = lean.points.values.dtype == np.float32
+    squared_norm = float(lean.points.squared_norms.mean()) if in_single else 0.0
+    error = float(np.finfo(np.float32).eps) * max(1.0, features.kernel.gamma * squared_norm)
+    most = solver.C * float(np.linalg.norm(training_set.weights))
+    return lean if error * most <= DEFAULT_TOL else features

@@ -1,0 +1,13 @@
+"""Settings of the quick way that let it be tested on few examples."""
+
+from __future__ import annotations
+
+import pytest
+
+from slackwater.training import quick
+
+
+@pytest.fixture
+def growth_of_few(monkeypatch):
+    """Let examples be set aside however few there are."""
+    monkeypatch.setattr(quick, "_FEWEST_TO_GROW", 0)

@@ -1,0 +1,73 @@
+"""The exact way: all examples at once, as precisely as the tolerance calls for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import svm
+from sklearn.datasets import make_classification
+
+from slackwater import SVC
+from slackwater.training import exact
+
+N = 2500
+
+
+def data(n=N, seed=0):
+    X, y = make_classification(n, 12, n_informative=8, n_classes=3, flip_y=0.05, random_state=seed)
+    return X / X.std(), y
+
+
+def precision(monkeypatch, X, y, **parameters):
+    """The model, and the type of the kernel values it was trained on."""
+    seen = []
+    original = exact.train_exactly
+
+    def watched(*arguments):
+        seen.append(arguments[-1].points.dtype)
+        return original(*arguments)
+
+    monkeypatch.setattr("slackwater.estimators.svc.train_exactly", watched)
+    return SVC(random_state=0, **parameters).fit(X, y), seen[0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "parameters", "dtype"),
+    [
+        (N, {"C": 1.0}, np.float32),
+        (N, {"C": 1e5}, np.float64),  # coefficients so large that rounding would tell
+        (N, {"C": 1.0, "tol": 1e-3}, np.float64),  # who states a tolerance has the values as they are
+        (N, {"C": 1.0, "kernel": "poly", "degree": 2}, np.float64),
+        (2000, {"C": 1.0}, np.float64),
+    ],
+)
+def test_single_precision_is_used_where_it_does_not_tell(monkeypatch, rows, parameters, dtype):
+    X, y = data()
+    _, found = precision(monkeypatch, X[:rows], (y[:rows] > 0).astype(int), gamma=0.1, **parameters)
+    assert found == dtype
+
+
+def test_points_in_single_precision_stay_so(monkeypatch):
+    X, y = data()
+    assert precision(monkeypatch, X.astype(np.float32), y, C=1.0, gamma=0.1)[1] == np.float32
+
+
+@pytest.mark.parametrize("C", [1.0, 30.0])
+def test_the_default_model_decides_as_the_optimum_does(monkeypatch, C):
+    X, y = data(2 * N)
+    y = (y > 0).astype(int)
+    model, dtype = precision(monkeypatch, X[:N], y[:N], C=C, gamma=0.1)
+    assert dtype == np.float32
+    assert model.gap_ <= 1e-3
+    optimum = svm.SVC(C=C, gamma=0.1, tol=1e-6).fit(X[:N], y[:N])
+    assert np.abs(model.decision_function(X[N:]) - optimum.decision_function(X[N:])).max() <= 0.05
+    assert np.mean(model.predict(X[N:]) != optimum.predict(X[N:])) <= 0.002
+
+
+def test_problems_side_by_side_are_those_one_after_the_other(monkeypatch):
+    X, y = data()
+    alone = SVC(C=1.0, gamma=0.1, random_state=0).fit(X, y)
+    monkeypatch.setattr(exact, "_FEWEST_SHARED", 0)
+    together = SVC(C=1.0, gamma=0.1, random_state=0, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(alone.support_, together.support_)
+    np.testing.assert_allclose(alone.dual_coef_, together.dual_coef_, atol=1e-6)
