@@ -12,6 +12,7 @@ from sklearn.datasets import make_classification
 
 from slackwater import SVC
 from slackwater.errors import ConvergenceWarning
+from slackwater.solvers.coupling import Scaling
 from slackwater.training import growth, narrowing, quick, spanning
 
 pytestmark = pytest.mark.usefixtures("growth_of_few")
@@ -410,23 +411,16 @@ def test_examples_set_aside_on_the_wrong_side_are_looked_at_again(monkeypatch):
     assert len(looks) == 1
 
 
-def test_the_misjudged_are_counted_as_the_model_has_them(monkeypatch):
+def test_the_misjudged_are_those_set_aside_with_a_margin_below_zero(monkeypatch):
+    seen = []
+    original = growth.Growth.look_back
+    monkeypatch.setattr(growth.Growth, "look_back", lambda self, rng: seen.append(self) or original(self, rng))
     X, y, settings = separated(9000)
-    monkeypatch.setattr(growth, "BEYOND", -1.0)  # so that some are set aside wrongly
-    monkeypatch.setattr(growth, "_NEAREST", 10**5)  # and all of them looked at
-    found = []
-    original = growth.Growth.misjudged
-
-    def counted(self, look):
-        values = np.sign(self.labels[0]) * (
-            self.scalings[0].scale * self._responses(np.arange(self.whole.n), self.features)[0] * self.labels[0]
-            + self.scalings[0].bias
-        )
-        found.append((original(self, look), np.sum(values[self.aside] < 0.0) / self.whole.n))
-        return found[-1][0]
-
-    monkeypatch.setattr(growth.Growth, "misjudged", counted)
     SVC(random_state=0, **settings).fit(X, y)
-    assert found[0][0] > 0.0
-    for share, expected in found:
-        assert share == pytest.approx(expected, abs=1e-12)
+    grown = seen[0]
+    grown.scalings = [Scaling(2.0, 0.5)]
+    labels = grown.labels[0, :6]
+    margins = np.array([-0.1, 0.1, -3.0, 2.0, -1.0, 0.5])
+    look = growth.Look(np.arange(6), np.array([1.0, 1.0, 7.0, 7.0, 9.0, 9.0]), (margins - 0.5 * labels)[None] / 2.0, 2)
+    assert grown.misjudged(look) == pytest.approx(8.0 / 9000)  # the last two are active
+    assert grown.misjudged(growth.Look(np.empty(0, int), np.empty(0), np.empty((1, 0)), 0)) == 0.0
