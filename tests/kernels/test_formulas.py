@@ -16,7 +16,8 @@ from sklearn.metrics import pairwise
 
 from reference import kernels as naive
 from slackwater.errors import KernelError
-from slackwater.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid, as_points, block
+from slackwater.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid, as_points, block, blocks
+from slackwater.workers import Workers
 
 KERNELS: list[tuple[Kernel, Callable[..., float], Callable[..., np.ndarray]]] = [
     (Gaussian(0.3), naive.gaussian(0.3), lambda a, b: pairwise.rbf_kernel(a, b, gamma=0.3)),
@@ -174,3 +175,17 @@ def test_a_far_point_of_few_coordinates_does_not_disturb_its_neighbours():
     others = [0, 1, 3, 4]
     np.testing.assert_array_equal(out[np.ix_(others, others)], 1.0)
     np.testing.assert_array_equal(out[2, others], 0.0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_over_sparse_support_vectors_are_those_over_dense_ones(monkeypatch, threads):
+    """Also where they are more than are packed at a time."""
+    monkeypatch.setattr(blocks, "PACKED_ROWS", 700)
+    points, support = sample(1300, np.float64, 0, 400), sample(1500, np.float64, 1, 400)
+    coefficients = np.random.default_rng(2).standard_normal((3, 1500))
+    monkeypatch.setattr("slackwater.kernels.points.DENSE_COLUMNS_AN_ENTRY", 1)  # sparse they stay
+    with Workers(threads) as workers:
+        found = blocks.combinations(
+            Gaussian(0.1), as_points(csr32(points)), as_points(csr32(support)), coefficients, workers
+        )
+    np.testing.assert_allclose(found, pairwise.rbf_kernel(points, support, gamma=0.1) @ coefficients.T, atol=1e-9)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import Floats, Points, Vectors
+from slackwater.kernels.points import KEPT_PARTS, PACK_WIDTHS, Floats, Points, SparsePoints, Vectors
 from slackwater.memory import Buffers
 from slackwater.workers import Workers
 
@@ -24,6 +24,7 @@ MOST_COLUMNS = 4096
 FEWEST_ROWS = 128
 GROUP_ROWS = 1024  # left rows that go over the right points together
 SUM_ROWS, SUM_COLUMNS = 1024, 1024  # 256 rows would stay in cache, but BLAS makes a quarter more of 1024
+PACKED_ROWS = 4096  # support vectors whose packs are held at a time
 OBJECT_ROWS = 256  # rows of a tile where points have no coordinates, hence no opinion
 
 Tile = tuple[int, Points]  # the position of its first point, and the points
@@ -150,6 +151,9 @@ def combinations(
     factors = np.ascontiguousarray(coefficients.T, dtype=np.float64 if extreme else dtype)
     support = kernel.prepared(support)
 
+    if kernel.reentrant and isinstance(points, SparsePoints) and isinstance(support, SparsePoints):
+        return _sparse_combinations(kernel, points, support, factors, workers)
+
     def evaluate(start: int) -> None:
         left = kernel.prepared(points.slice(start, min(start + SUM_ROWS, len(points))))
         sums = np.zeros((len(left), len(coefficients)))
@@ -163,6 +167,26 @@ def combinations(
         values[start : start + len(left)] = sums
 
     (workers if kernel.reentrant else Workers()).run(evaluate, range(0, len(points), SUM_ROWS))
+    return values
+
+
+def _sparse_combinations(
+    kernel: Kernel, points: SparsePoints, support: SparsePoints, factors: Floats, workers: Workers
+) -> NDArray[np.float64]:
+    """The same for sparse rows: the support vectors are packed, once for all points, some thousand at a time."""
+    values = np.zeros((len(points), factors.shape[1]))
+    for offset in range(0, len(support), PACKED_ROWS):
+        tiles = _tiles(support, offset, min(offset + PACKED_ROWS, len(support)), KEPT_PARTS * PACK_WIDTHS[-1])
+
+        def evaluate(start: int, tiles: list[Tile] = tiles) -> None:
+            right = points.slice(start, min(start + SUM_ROWS, len(points)))
+            for first, left in tiles:
+                out = np.empty((len(left), len(right)), np.result_type(points.dtype, support.dtype))
+                kernel.fill(left, right, out)
+                with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller
+                    values[start : start + len(right)] += out.T @ factors[first : first + len(left)]
+
+        workers.run(evaluate, range(0, len(points), SUM_ROWS))
     return values
 
 
