@@ -153,7 +153,7 @@ def median(results: list[dict[str, float]]) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--races", nargs="+", choices=[*RACES, *SETS], default=["adult", "mnist"])
-    parser.add_argument("--peers", nargs="+", default=["sklearnex", "nystroem"])
+    parser.add_argument("--peers", nargs="*", default=["sklearnex", "nystroem"])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--budget", type=float, default=600.0, help="seconds after which a contestant is taken out")
     parser.add_argument("--curve", action="store_true", help="also test error against seconds")

@@ -173,3 +173,4 @@ def test_a_square_is_the_values_of_its_points_with_one_another(threads: int) -> 
     assert ledger.train == 600**2
     np.testing.assert_allclose(square, rows.rows(numbers, numbers), atol=1e-6)
     np.testing.assert_array_equal(square.diagonal(), 1.0)
+    np.testing.assert_array_equal(square, square.T)

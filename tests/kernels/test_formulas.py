@@ -167,20 +167,23 @@ def test_gaussians_of_few_coordinates_are_the_formula(seed, m, n, d):
 
 
 def test_a_far_point_of_few_coordinates_does_not_disturb_its_neighbours():
-    points = np.zeros((5, 3), dtype=np.float32)
-    points[2] = 1e18  # its square overflows
-    out = np.empty((5, 5), dtype=np.float32)
+    points = np.zeros((547, 3), dtype=np.float32)  # an odd one is left over in the third lot of 272
+    points[[2, 546]] = 1e20  # whose squares overflow
+    out = np.empty((547, 547), dtype=np.float32)
     with np.errstate(all="ignore"):
         Gaussian(1.0)._fill(as_points(points), as_points(points), out)
-    others = [0, 1, 3, 4]
+    others = np.delete(np.arange(547), [2, 546])
     np.testing.assert_array_equal(out[np.ix_(others, others)], 1.0)
-    np.testing.assert_array_equal(out[2, others], 0.0)
+    for far in (2, 546):
+        np.testing.assert_array_equal(out[far, others], 0.0)
+        np.testing.assert_array_equal(out[others, far], 0.0)
+        assert np.isnan(out[far, far])  # for whoever asked to find
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_sums_over_sparse_support_vectors_are_those_over_dense_ones(monkeypatch, threads):
     """Also where they are more than are packed at a time."""
-    monkeypatch.setattr(blocks, "PACKED_ROWS", 700)
+    monkeypatch.setattr(blocks, "PACKED_BYTES", 10**6)
     points, support = sample(1300, np.float64, 0, 400), sample(1500, np.float64, 1, 400)
     coefficients = np.random.default_rng(2).standard_normal((3, 1500))
     monkeypatch.setattr("slackwater.kernels.points.DENSE_COLUMNS_AN_ENTRY", 1)  # sparse they stay

@@ -8,6 +8,7 @@ from sklearn import svm
 from sklearn.datasets import make_classification
 
 from slackwater import SVC
+from slackwater.gram import selected
 from slackwater.training import exact
 
 N = 2500
@@ -65,9 +66,27 @@ def test_the_default_model_decides_as_the_optimum_does(monkeypatch, C):
 
 
 def test_problems_side_by_side_are_those_one_after_the_other(monkeypatch):
+    monkeypatch.setattr(selected, "_LONG", 0)  # their squares are computed, and charged, by several threads
     X, y = data()
-    alone = SVC(C=1.0, gamma=0.1, random_state=0).fit(X, y)
+    alone = SVC(C=1.0, gamma=0.1, random_state=0, n_jobs=2).fit(X, y)
     monkeypatch.setattr(exact, "_FEWEST_SHARED", 0)
     together = SVC(C=1.0, gamma=0.1, random_state=0, n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(alone.support_, together.support_)
-    np.testing.assert_allclose(alone.dual_coef_, together.dual_coef_, atol=1e-6)
+    np.testing.assert_array_equal(alone.dual_coef_, together.dual_coef_)
+    assert alone.n_kernel_evals_ == together.n_kernel_evals_
+
+
+def test_a_far_point_does_not_make_single_precision_more_tolerable(monkeypatch):
+    X, y = data()
+    X = np.where(X > 0, 20.0, -20.0) + X
+    y = (y > 0).astype(int)
+    near = precision(monkeypatch, X, y, C=10.0, gamma=0.005)[1]
+    X[0] = 1e4
+    assert precision(monkeypatch, X, y, C=10.0, gamma=0.005)[1] == near == np.float64
+
+
+@pytest.mark.parametrize("kept", [{"warm_start": True}, {"checkpoint": "state.npz"}])
+def test_responses_that_are_kept_are_as_precise_as_any_later_tolerance_may_ask(monkeypatch, tmp_path, kept):
+    monkeypatch.chdir(tmp_path)
+    X, y = data()
+    assert precision(monkeypatch, X, (y > 0).astype(int), C=1.0, gamma=0.1, **kept)[1] == np.float64

@@ -49,7 +49,13 @@ def smooth(n=N, seed=0):
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), ring % 2, {"C": 100.0, "gamma": 1.0}
 
 
-ROADS = {"span": noisy, "smooth": smooth, "growth": separated, "narrow": narrow}
+def detailed(n=N, seed=0):
+    """So much detail that nearly all examples are support vectors."""
+    X, y = make_classification(n, 20, n_informative=10, n_clusters_per_class=6, flip_y=0.02, random_state=seed)
+    return X / X.std(), y, {"C": 10.0, "gamma": 0.3}
+
+
+ROADS = {"span": noisy, "smooth": smooth, "growth": separated, "narrow": narrow, "at once": detailed}
 
 
 def road_taken(monkeypatch, fit):
@@ -58,6 +64,7 @@ def road_taken(monkeypatch, fit):
     for module, name, road in (
         (narrowing.NarrowTraining, "approximate", "narrow"),
         (quick, "_grown", "growth"),
+        (quick, "_with_all", "at once"),
         (spanning, "_expansion", "span"),
     ):
         original = getattr(module, name)
@@ -377,14 +384,14 @@ def test_the_history_is_in_order_with_several_classes():
     assert (np.diff(model.history_["evaluations"]) >= 0).all()
 
 
-@pytest.mark.parametrize(("fewest", "most", "grown"), [(0, 0.75, True), (9001, 0.75, False), (4501, 0.0, False)])
+@pytest.mark.parametrize(("fewest", "most", "grown"), [(9000, 0.75, True), (9001, 0.75, False), (4501, 0.0, False)])
 def test_few_examples_or_mostly_support_vectors_are_trained_on_all_at_once(monkeypatch, fewest, most, grown):
     monkeypatch.setattr(quick, "_FEWEST_TO_GROW", fewest)
     monkeypatch.setattr(quick, "_MOST", most)
     X, y, settings = separated(9000)
-    assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == (
-        {"growth"} if grown else set()
-    )
+    assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == {
+        "growth" if grown else "at once"
+    }
 
 
 def test_all_at_once_comes_to_the_gap_and_the_error_of_the_exact_way(monkeypatch):
@@ -421,6 +428,9 @@ def test_the_misjudged_are_those_set_aside_with_a_margin_below_zero(monkeypatch)
     grown.scalings = [Scaling(2.0, 0.5)]
     labels = grown.labels[0, :6]
     margins = np.array([-0.1, 0.1, -3.0, 2.0, -1.0, 0.5])
-    look = growth.Look(np.arange(6), np.array([1.0, 1.0, 7.0, 7.0, 9.0, 9.0]), (margins - 0.5 * labels)[None] / 2.0, 2)
-    assert grown.misjudged(look) == pytest.approx(8.0 / 9000)  # the last two are active
+    responses = (margins - 0.5 * labels)[None] / 2.0
+    look = growth.Look(np.arange(6), np.array([1.0, 1.0, 7.0, 7.0, 9.0, 9.0]), responses, 2)  # the last two are active
+    assert grown.misjudged(look) == pytest.approx(1.0 / 9000)  # one of those that stand for seven tells nothing,
+    monkeypatch.setattr(growth, "_FEWEST_WRONG", 1)
+    assert grown.misjudged(look) == pytest.approx(8.0 / 9000)  # if it did, that there are seven
     assert grown.misjudged(growth.Look(np.empty(0, int), np.empty(0), np.empty((1, 0)), 0)) == 0.0

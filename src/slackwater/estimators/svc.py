@@ -33,11 +33,13 @@ class SVC(KernelClassifier):
     - where labels are noisy and the function is simple, it is sought in the span of 512 points, with the losses of all
       examples (the hinge's corner rounded): few support vectors, quick predictions; so it is, in the span of up to
       1024 points, where these span nearly everything (few dimensions);
-    - else a solution of the sample grows with the other examples, of which those beyond the margin are set aside.
+    - else a solution of the sample grows with the other examples, of which those beyond the margin are set aside; fewer
+      than 16,384, or 32,768 if most are support vectors, are let in all at once.
 
     ``gap_`` is then an estimate. With ``tol`` the dual is solved by blocks over all examples until the gap is
     certified. So it is, to 1e-3, with fewer examples, a precomputed kernel, ``early_stopping``, ``warm_start``,
-    ``checkpoint`` or ``max_kernel_evals``.
+    ``checkpoint`` or ``max_kernel_evals``; with neither of these that keep a state, Gaussian values are computed in
+    single precision where that moves responses by less than 1e-3.
 
     Parameters
     ----------
@@ -192,5 +194,8 @@ class SVC(KernelClassifier):
             on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
             if on_narrow_rows is not None:
                 return on_narrow_rows
-        features = precise_enough(solver, training_set) if self.tol is None else training_set.features
+        lasting = (
+            state_is_kept or self.tol is not None
+        )  # responses that are kept may have to be as precise as any later
+        features = training_set.features if lasting else precise_enough(solver, training_set)
         return train_exactly(solver, training_set, n_classes, seed, plan, features)

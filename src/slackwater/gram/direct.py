@@ -106,18 +106,23 @@ class DirectRows:
                 hand_over(self.kernel, self.points.take(chosen), right, pass_on, self._workers)
 
     def square(self, indices: IndexArray) -> NDArray[np.float64]:
-        """Compute the values of some points with one another, in the caller's own memory."""
+        """Compute the values of some points with one another, in the caller's own memory; symmetric to the last bit."""
         points, size = self.points.take(indices), len(indices)
         out = np.empty((size, size))
         self.ledger.charge(self.ledger.account, out.size)
 
         def fill(first: int) -> None:
-            left = points.slice(first, min(first + _SQUARE_ROWS, size))
-            tile = np.empty((len(left), size), self.dtype)
-            self.kernel.fill(left, points, tile)
-            require_finite(tile, self.kernel.name, first, 0)
-            self._set_diagonal(tile, np.arange(first, first + len(left)))
-            out[first : first + len(left)] = tile
+            left, right = points.slice(first, min(first + _SQUARE_ROWS, size)), points.slice(first, size)
+            tile = np.empty((len(left), len(right)), self.dtype)
+            self.kernel.fill(left, right, tile)
+            require_finite(tile, self.kernel.name, first, first)
+            self._set_diagonal(tile, np.arange(len(left)))
+            last = first + len(left)
+            out[first:last, first:] = tile
+            out[last:, first:last] = tile[:, len(left) :].T
+            here = out[first:last, first:last]
+            below = np.tril_indices(len(left), -1)
+            here[below] = here.T[below]
 
         with _named_by(indices, indices):
             self._workers.run(fill, range(0, size, _SQUARE_ROWS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -26,6 +27,7 @@ class EvaluationLedger:
             raise ValueError(f"limit must be >= 0 or None, got {limit}. None means no limit.")
         self.limit = limit
         self.totals: dict[str, int] = dict.fromkeys(ACCOUNTS, 0)
+        self._lock = threading.Lock()
         self.account = "train"  # where the sources' charges go
 
     def charge(self, account: str, count: int) -> None:
@@ -33,7 +35,8 @@ class EvaluationLedger:
         self._require_known(account)
         if count < 0:
             raise ValueError(f"count must be >= 0, got {count}. Evaluations cannot be returned.")
-        self.totals[account] += int(count)
+        with self._lock:  # problems side by side are charged by several threads
+            self.totals[account] += int(count)
 
     @contextmanager
     def charging(self, account: str) -> Iterator[None]:

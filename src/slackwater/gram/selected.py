@@ -61,7 +61,8 @@ def _soon_computed(features: Features) -> bool:
     """Whether a value takes less time to compute than to fetch from a long row, which is a cache line from memory."""
     if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints):
         return False
-    return features.n >= _LONG and features.points.n_features <= _SOON_COMPUTED and features.ledger.limit is None
+    few = features.points.n_features <= _SOON_COMPUTED and features.points.dtype == np.float32
+    return few and features.n >= _LONG and features.ledger.limit is None
 
 
 def closed_ranks(kept: IndexArray) -> IndexArray:

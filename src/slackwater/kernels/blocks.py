@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import KEPT_PARTS, PACK_WIDTHS, Floats, Points, SparsePoints, Vectors
+from slackwater.kernels.points import KEPT_PARTS, Floats, Points, SparsePoints, Vectors
 from slackwater.memory import Buffers
 from slackwater.workers import Workers
 
@@ -24,7 +24,7 @@ MOST_COLUMNS = 4096
 FEWEST_ROWS = 128
 GROUP_ROWS = 1024  # left rows that go over the right points together
 SUM_ROWS, SUM_COLUMNS = 1024, 1024  # 256 rows would stay in cache, but BLAS makes a quarter more of 1024
-PACKED_ROWS = 4096  # support vectors whose packs are held at a time
+PACKED_BYTES = 2**26  # of packed support vectors, at a time
 OBJECT_ROWS = 256  # rows of a tile where points have no coordinates, hence no opinion
 
 Tile = tuple[int, Points]  # the position of its first point, and the points
@@ -150,8 +150,8 @@ def combinations(
     extreme = np.abs(coefficients).max(initial=0.0) > 1e30 or np.abs(coefficients).max(initial=1.0) < 1e-30
     factors = np.ascontiguousarray(coefficients.T, dtype=np.float64 if extreme else dtype)
     support = kernel.prepared(support)
-
-    if kernel.reentrant and isinstance(points, SparsePoints) and isinstance(support, SparsePoints):
+    some = kernel.prepared(points.slice(0, min(SUM_ROWS, len(points))))
+    if kernel.reentrant and isinstance(support, SparsePoints) and isinstance(some, SparsePoints):
         return _sparse_combinations(kernel, points, support, factors, workers)
 
     def evaluate(start: int) -> None:
@@ -171,12 +171,14 @@ def combinations(
 
 
 def _sparse_combinations(
-    kernel: Kernel, points: SparsePoints, support: SparsePoints, factors: Floats, workers: Workers
+    kernel: Kernel, points: Points, support: SparsePoints, factors: Floats, workers: Workers
 ) -> NDArray[np.float64]:
-    """The same for sparse rows: the support vectors are packed, once for all points, some thousand at a time."""
+    """The same for sparse rows: the support vectors are packed, once for all points, as many as PACKED_BYTES hold."""
     values = np.zeros((len(points), factors.shape[1]))
-    for offset in range(0, len(support), PACKED_ROWS):
-        tiles = _tiles(support, offset, min(offset + PACKED_ROWS, len(support)), KEPT_PARTS * PACK_WIDTHS[-1])
+    together = max(1, PACKED_BYTES // support.pack_bytes) * support.tile_rows
+    for offset in range(0, len(support), together):
+        last = min(offset + together, len(support))
+        tiles = _tiles(support, offset, last, KEPT_PARTS * support.tile_rows)
 
         def evaluate(start: int, tiles: list[Tile] = tiles) -> None:
             right = points.slice(start, min(start + SUM_ROWS, len(points)))

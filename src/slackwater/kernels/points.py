@@ -6,6 +6,7 @@ squared norm, goes along with it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -167,6 +168,13 @@ class SparsePoints(Vectors):
         start, stop = self.extent
         entries_per_row = max(1.0, (stop - start) / max(1, len(self)))
         return max(1, min(PACK_WIDTHS[-1], int((2**20 / entries_per_row) ** 0.5)))
+
+    @property
+    def pack_bytes(self) -> int:
+        """Memory that a pack of ``tile_rows`` of these rows takes at the most, as a rule."""
+        start, stop = self.extent
+        entries = math.ceil((stop - start) / max(1, len(self)) * self.tile_rows)
+        return 4 * self.n_features + PACK_WIDTHS[-1] * min(entries, self.n_features) * self.dtype.itemsize
 
     def take(self, indices: Indices) -> SparsePoints:
         starts, counts = self.indptr[:-1][indices], np.diff(self.indptr)[indices]

@@ -9,7 +9,7 @@ import numpy as np
 from slackwater.gram.features import Features
 from slackwater.gram.selected import RowMemory, SelectedRows
 from slackwater.kernels.points import DensePoints
-from slackwater.kernels.radial import Gaussian
+from slackwater.kernels.radial import SINGLE_PRECISION_ERROR, Gaussian
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.training.run import Outcome, Plan, train
 from slackwater.training.training_set import TrainingSet
@@ -39,11 +39,11 @@ def precise_enough(solver: DualBlocks, training_set: TrainingSet) -> Features | 
     features = training_set.features
     if features is None or features.n < _FEWEST_IN_SINGLE or not isinstance(features.kernel, Gaussian):
         return features
-    lean = features.lean()
+    lean, gamma = features.lean(), features.kernel.gamma
     if not isinstance(lean.points, DensePoints):
         return features
-    in_single = lean.points.values.dtype == np.float32
-    squared_norm = float(lean.points.squared_norms.mean()) if in_single else 0.0
-    error = float(np.finfo(np.float32).eps) * max(1.0, features.kernel.gamma * squared_norm)
+    # Of gamma |x - z|²; points beyond the limit have their values from distances in double precision.
+    errors = np.minimum(float(np.finfo(np.float32).eps) * gamma * lean.points.squared_norms, SINGLE_PRECISION_ERROR)
+    error = max(float(np.finfo(np.float32).eps), float(np.sqrt(np.mean(errors**2))))
     most = solver.C * float(np.linalg.norm(training_set.weights))
     return lean if error * most <= DEFAULT_TOL else features

@@ -40,6 +40,7 @@ _SHARE_FOR_ROWS = 0.8  # of them, if that is to pay
 _MOST_LIKELY = 0.8  # of the newcomers, for a sketch to be worth its time once more
 _FEWEST_KNOWN = 64  # examples to estimate something from
 _FARTHEST = 4.0  # a margin; where this is what caution demands, margins tell nothing
+_FEWEST_WRONG = 3  # of a sample, to say how many are
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
 
 
@@ -327,10 +328,16 @@ class Growth:
         return losses
 
     def misjudged(self, look: Look) -> float:
-        """The share of all examples that were set aside and are on the wrong side: the largest of all problems."""
+        """The share of all examples that were set aside and are on the wrong side: the largest of all problems.
+
+        Of those that stand for others, one or two tell nothing.
+        """
         aside = slice(0, len(look.examples) - look.active)
-        margins = self._margins(look.examples[aside], look.responses[:, aside])
-        return float(np.max((margins < 0.0) @ look.stands_for[aside]) / self.whole.n)
+        wrong = self._margins(look.examples[aside], look.responses[:, aside]) < 0.0
+        stands_for = look.stands_for[aside]
+        sampled = stands_for > 1.0
+        estimates = np.where(wrong[:, sampled].sum(axis=1) >= _FEWEST_WRONG, wrong @ (stands_for * sampled), 0.0)
+        return float(np.max(wrong @ (1.0 * ~sampled) + estimates) / self.whole.n)
 
     def endings(self, look: Look) -> list[Ending]:
         """The models, with what they cost on all examples, also on those that were set aside."""
