@@ -7,7 +7,7 @@ import pytest
 
 from slackwater import SVC
 from slackwater.training import growth
-from slackwater.training.growth import Caution
+from slackwater.training.caution import Caution
 
 pytestmark = pytest.mark.usefixtures("growth_of_few")
 

@@ -9,8 +9,7 @@ computed for the others alone.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from slackwater.kernels.radial import Gaussian
 from slackwater.objectives import hinge_total
 from slackwater.solvers.coupling import Scaling
 from slackwater.solvers.drive import Task
+from slackwater.training.caution import FEWEST_KNOWN, Caution
 from slackwater.training.course import GAP, Course
 from slackwater.training.run import Ending, with_losses
 from slackwater.training.training_set import TrainingSet
@@ -38,35 +38,9 @@ _SHARE_OF_FEATURES = 0.25  # which saves little with more coordinates
 _MOST_OFF = 2e-4  # of gamma times a squared distance, by coordinates that rows leave out,
 _SHARE_FOR_ROWS = 0.8  # of them, if that is to pay
 _MOST_LIKELY = 0.8  # of the newcomers, for a sketch to be worth its time once more
-_FEWEST_KNOWN = 64  # examples to estimate something from
 _FARTHEST = 4.0  # a margin; where this is what caution demands, margins tell nothing
 _FEWEST_WRONG = 3  # of a sample, to say how many are
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
-
-
-@dataclass
-class Caution:
-    """The margin from which on examples are set aside: the least one, or more where margins are seen to change."""
-
-    least: float
-    beyond: float = field(init=False)
-    watched: IndexArray = field(init=False)  # some of those set aside last
-
-    DEVIATIONS: ClassVar[float] = 1.5
-    MOST_WATCHED: ClassVar[int] = 512
-
-    def __post_init__(self) -> None:
-        self.beyond = self.least
-        self.watch(np.empty(0, dtype=np.intp))
-
-    def watch(self, aside: IndexArray) -> None:
-        """Remember some of the examples set aside."""
-        self.watched = aside[:: math.ceil(max(len(aside), 1) / self.MOST_WATCHED)]
-
-    def learn(self, change: NDArray[np.float64]) -> None:
-        """How the margins of the examples watched have changed is what the next ones' are to expect."""
-        if len(change) >= _FEWEST_KNOWN:
-            self.beyond = max(self.least, 1.0 + self.DEVIATIONS * float(np.std(change)) - float(np.mean(change)))
 
 
 class Look(NamedTuple):
@@ -178,7 +152,7 @@ class Growth:
         """
         likely = newcomers if judge is None else self._likely(newcomers, judge, beyond)
         if judge is self.sketch:
-            self.sketch_tells = len(likely) <= max(_MOST_LIKELY * len(newcomers), _FEWEST_KNOWN)
+            self.sketch_tells = len(likely) <= max(_MOST_LIKELY * len(newcomers), FEWEST_KNOWN)
         self._change(self._mattering(beyond), likely)
         self.responses[:, likely] = self._responses_by_rows(likely)
         self._change(self._mattering(beyond), likely[:0])
@@ -218,7 +192,7 @@ class Growth:
         Like newcomers, they have no share in their own response, which is what fewer coordinates show worst.
         """
         others = self.active[~(self.alpha[:, self.active] > 0.0).any(axis=0)]
-        return others if len(others) >= _FEWEST_KNOWN else self.active
+        return others if len(others) >= FEWEST_KNOWN else self.active
 
     def economise(self, axes: Axes | None) -> None:
         """From now on judge newcomers, compute rows and keep them as cheaply as the models to come will hardly feel.
