@@ -194,8 +194,6 @@ class SVC(KernelClassifier):
             on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
             if on_narrow_rows is not None:
                 return on_narrow_rows
-        lasting = (
-            state_is_kept or self.tol is not None
-        )  # responses that are kept may have to be as precise as any later
-        features = training_set.features if lasting else precise_enough(solver, training_set)
-        return train_exactly(solver, training_set, n_classes, seed, plan, features)
+        if state_is_kept or self.tol is not None:  # a state may be continued to any tolerance
+            return train_exactly(solver, training_set, n_classes, seed, plan, training_set.features)
+        return train_exactly(solver, training_set, n_classes, seed, plan, precise_enough(solver, training_set))
