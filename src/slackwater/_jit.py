@@ -7,13 +7,14 @@ slackwater does not pay for importing numba.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import llvmlite.binding
 import numba
 from llvmlite import ir
-from numba.core.cgutils import get_or_insert_function
+from numba.core.cgutils import get_or_insert_function, unpack_tuple
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,14 +65,18 @@ def compiled_without_nan(function: F) -> F:
     return _build(function, fastmath=set(REORDER | {"nnan"}))
 
 
+def called(builder: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
+    """A function that LLVM knows by its name, for ``builder`` to call."""
+    return get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
+
+
 def _of_two(name: str) -> Any:
     """LLVM's own choice of one of two doubles. A loop that compares and assigns is not taken for a maximum."""
 
     def choose(context: Any, one: Any, other: Any) -> Any:
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             double = ir.DoubleType()
-            function = ir.FunctionType(double, [double, double])
-            return builder.call(get_or_insert_function(builder.module, function, f"llvm.{name}.f64"), arguments)
+            return builder.call(called(builder, f"llvm.{name}.f64", double, [double, double]), arguments)
 
         return numba.float64(numba.float64, numba.float64), emit
 
@@ -79,6 +84,28 @@ def _of_two(name: str) -> Any:
 
 
 larger, smaller = _of_two("maxnum"), _of_two("minnum")
+
+
+def processor_has(feature: str) -> bool:
+    """Whether the processor has a set of instructions (by LLVM's name), and loops are compiled for this processor."""
+    theirs_alone = not (numba.config.CPU_NAME or numba.config.CPU_FEATURES)
+    return theirs_alone and bool(llvmlite.binding.get_host_cpu_features().get(feature))
+
+
+def emitted(emit: Callable[..., None], kinds: Mapping[str, Any]) -> Any:
+    """A function for compiled loops that ``emit(builder, kind, arguments)`` writes for LLVM.
+
+    It is called with a value whose type tells the kind, by its name in ``kinds``, and a tuple of arguments. No result.
+    """
+
+    def choose(context: Any, telling: Any, arguments: Any) -> Any:
+        def write(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            emit(builder, kinds[telling.name], unpack_tuple(builder, given[1]))
+            return context.get_dummy_value()
+
+        return numba.void(telling, arguments), write
+
+    return intrinsic(choose)
 
 
 def _build(function: F, **options: Any) -> F:

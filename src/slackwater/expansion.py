@@ -11,9 +11,12 @@ from slackwater.errors import KernelError
 from slackwater.gram.narrow import narrow_combinations
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import combinations
+from slackwater.kernels.grid import on_grid
 from slackwater.kernels.points import DensePoints, Points
 from slackwater.kernels.radial import Gaussian
 from slackwater.workers import Workers
+
+_MANY = 512  # points, for a look at what they have in common with the support vectors to be worth its time
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def decision_values(
     """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k)."""
     near = narrow_combinations(kernel, points, support, coefficients, workers)
     if near is None:
-        values = combinations(kernel, *_nearer(kernel, points, support), coefficients, workers)
+        values = combinations(kernel, *_quicker(kernel, points, support, workers), coefficients, workers)
     else:
         values = near[0]
     values += biases
@@ -55,10 +58,17 @@ def decision_values(
     return values
 
 
-def _nearer(kernel: Kernel, points: Points, support: Points) -> tuple[Points, Points]:
-    """Both seen from where single precision is enough, if it is not where they are, and they are not sparse."""
+def _quicker(kernel: Kernel, points: Points, support: Points, workers: Workers) -> tuple[Points, Points]:
+    """Dense points in single precision in a form for which the values of a Gaussian are sooner computed.
+
+    That is on a grid, or else seen from where single precision is enough, if it is not where they are.
+    """
     if not (isinstance(kernel, Gaussian) and isinstance(points, DensePoints) and isinstance(support, DensePoints)):
         return points, support
-    if points.dtype == support.dtype == np.float32 and kernel.needs_double(support, support):
-        support, points = kernel.seen_from_middle(support, points)
+    if points.dtype == support.dtype == np.float32:
+        found = on_grid(workers, support, points) if len(points) >= _MANY else None
+        if found is not None:
+            return found[1], found[0]
+        if kernel.needs_double(support, support):
+            support, points = kernel.seen_from_middle(support, points)
     return points, support

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from slackwater import SVC
+from slackwater.gram import axes
+from slackwater.gram.axes import Coded
+from slackwater.kernels import grid
 from slackwater.training import growth
 from slackwater.training.caution import Caution
 
@@ -142,10 +145,16 @@ def test_errors_are_tolerated_as_far_as_they_cost_little(monkeypatch):
     assert largest_tolerated[1] < 0.5 * largest_tolerated[0]
 
 
-def test_points_without_dimensions_to_spare_keep_them(monkeypatch):
+@pytest.mark.parametrize("grids_pay", [False, True], ids=["single precision", "whole numbers"])
+def test_points_without_dimensions_to_spare_keep_them(monkeypatch, grids_pay):
+    if grids_pay and not grid.grids_pay():
+        pytest.skip("this processor multiplies whole numbers no quicker")
+    monkeypatch.setattr(axes, "grids_pay", lambda: grids_pay)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9000, 120)).astype(np.float32)
     y = (np.sin(3.0 * X[:, 0]) + X[:, 1] > 0).astype(int)
     _, grown = economies(monkeypatch, X, y, C=1.0, gamma=0.01)
-    assert grown.turned is None
+    assert isinstance(grown.turned, Coded) if grids_pay else grown.turned is None
     assert grown.sketch is None
+    if grids_pay:
+        assert grown.turned.part(np.arange(10)).points.n_features == 120

@@ -7,24 +7,27 @@ For points that are not close to each other that is small and as often positive 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
+from slackwater.kernels.grid import Grid, GridPoints, grids_pay
 from slackwater.kernels.norms import SquaredNorms
-from slackwater.kernels.points import DensePoints
+from slackwater.kernels.points import DensePoints, Vectors
 from slackwater.kernels.radial import Gaussian
 from slackwater.memory import rows_of, untouched
 
 SAMPLE = 2048  # points that the axes are found from
 JUDGES = 512  # others that say how much the axes leave out
-_FEWEST_FEATURES = 96  # below, there is nothing to save
+_FEWEST_FEATURES = 65  # below, there is nothing to save
 _MOST_FEATURES = 1024  # above, axes are found from so many points, for eigenvectors take the cube of the time
 _CHUNK_BYTES = 2**23  # of points that a thread turns at a time
+_FARTHEST = 46000  # steps from point to point, whose square fits into 31 bits
 
 
 @dataclass(frozen=True)
@@ -59,23 +62,26 @@ class Turned:
     A point is turned when it is first asked for.
     """
 
+    SHARE: ClassVar[float] = 1.0  # of the time that a coordinate in single precision takes
+
     def __init__(self, features: Features, axes: Axes) -> None:
         if not isinstance(features.points, DensePoints):
             raise TypeError("axes are for dense points")
         self._features, self._points, self._axes = features, features.points, axes
-        self._coordinates = untouched((features.n, axes.directions.shape[1]), self._points.values.dtype)
+        self._coordinates = self._room(axes.directions.shape[1])
         self._norms = np.zeros(features.n)
         self._known = np.zeros(features.n, dtype=bool)
 
     def all(self) -> Features:
         """All of the points."""
         self._turn(np.arange(self._features.n))
-        return self._as_features(self._coordinates, self._norms)
+        return replace(self._features, points=self._as_points(self._coordinates, self._norms))
 
     def part(self, examples: IndexArray) -> Features:
         """Some of them."""
         self._turn(examples)
-        return self._as_features(rows_of(self._coordinates, examples), self._norms[examples])
+        coordinates, norms = rows_of(self._coordinates, examples), self._norms[examples]
+        return replace(self._features, points=self._as_points(coordinates, norms))
 
     def _turn(self, examples: IndexArray) -> None:
         wanted = examples[~self._known[examples]]
@@ -86,14 +92,49 @@ class Turned:
             some = wanted[start : start + chunk]
             shifted = values[some]
             shifted -= self._axes.centre
-            self._coordinates[some] = shifted @ self._axes.directions
+            self._coordinates[some] = self._kept(shifted @ self._axes.directions)
             self._norms[some] = np.einsum("ij,ij->i", shifted, shifted, dtype=np.float64)
 
         self._features.workers.run(turn, range(0, len(wanted), chunk))
         self._known[wanted] = True
 
-    def _as_features(self, coordinates: NDArray[Any], norms: NDArray[np.float64]) -> Features:
-        return replace(self._features, points=DensePoints(coordinates, SquaredNorms.of(norms), self._points.dtype))
+    def _room(self, axes: int) -> NDArray[Any]:
+        return untouched((self._features.n, axes), self._points.values.dtype)
+
+    def _kept(self, coordinates: NDArray[Any]) -> NDArray[Any]:
+        return coordinates
+
+    def _as_points(self, coordinates: NDArray[Any], norms: NDArray[np.float64]) -> Vectors:
+        return DensePoints(coordinates, SquaredNorms.of(norms), self._points.dtype)
+
+
+class Coded(Turned):
+    """The same, with coordinates rounded to whole numbers of two bytes: on a grid so fine that distances just fit."""
+
+    SHARE = 0.5
+
+    def __init__(self, features: Features, axes: Axes) -> None:
+        super().__init__(features, axes)
+        centre = axes.centre.astype(np.float64)
+        squares = self._points.squared_norms - 2.0 * (self._points.values @ axes.centre) + centre @ centre
+        step = 2.0 * math.sqrt(max(float(squares.max()), 1e-30)) / _FARTHEST
+        self._grid = Grid(np.zeros(axes.directions.shape[1]), step)
+
+    def _room(self, axes: int) -> NDArray[np.int16]:
+        return untouched((self._features.n, axes + axes % 2), np.int16)  # two to a word
+
+    def _kept(self, coordinates: NDArray[Any]) -> NDArray[Any]:
+        kept = np.rint(coordinates / self._grid.step)
+        return kept if kept.shape[1] % 2 == 0 else np.pad(kept, ((0, 0), (0, 1)))
+
+    def _as_points(self, coordinates: NDArray[Any], norms: NDArray[np.float64]) -> Vectors:
+        squares = np.rint(norms / self._grid.step**2).astype(np.int32)
+        return GridPoints(coordinates, self._grid, squares, squares)
+
+
+def ways_to_turn() -> list[type[Turned]]:
+    """The quickest first."""
+    return [Coded, Turned] if grids_pay() else [Turned]
 
 
 def principal_axes(features: Features, sample: IndexArray, others: IndexArray) -> Axes | None:

@@ -13,6 +13,7 @@ from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block, combinations
+from slackwater.kernels.grid import on_grid
 from slackwater.kernels.points import DensePoints, Floats, Points
 from slackwater.kernels.radial import Gaussian
 from slackwater.memory import untouched
@@ -61,6 +62,14 @@ class Features:
         if self.kernel.needs_double(points, points):
             return replace(self, points=DensePoints(points.values, dtype=single))
         return replace(self, points=DensePoints(points.dense(single)))
+
+    def on_grid(self) -> Features:
+        """Of dense points in single precision with a Gaussian: the same on a grid, if they are on one."""
+        points = self.points
+        if not isinstance(points, DensePoints) or not isinstance(self.kernel, Gaussian) or points.dtype != np.float32:
+            return self
+        found = on_grid(self.workers, points)
+        return self if found is None else replace(self, points=found[0])
 
     def columns(self, indices: IndexArray) -> Floats:
         """Kernel values of all points with some of them: shape (n, len(indices)), the caller's own."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices
+from slackwater.kernels.grid import GridPoints
 from slackwater.kernels.points import DensePoints, Floats
 from slackwater.kernels.radial import Gaussian
 from slackwater.memory import untouched
@@ -52,16 +53,16 @@ def worth_keeping(features: Features, problems: int) -> int:
 
     ``problems`` is how many share the rows: with several each is wanted more often.
     """
-    if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints):
+    if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints | GridPoints):
         return features.cache_bytes
-    return min(problems, 2) * max(features.points.n_features, _FEW_COORDINATES) * _WORTH_KEEPING
+    return min(problems, 2) * max(features.points.effort, _FEW_COORDINATES) * _WORTH_KEEPING
 
 
 def _soon_computed(features: Features) -> bool:
     """Whether a value takes less time to compute than to fetch from a long row, which is a cache line from memory."""
-    if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints):
+    if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints | GridPoints):
         return False
-    few = features.points.n_features <= _SOON_COMPUTED and features.points.dtype == np.float32
+    few = features.points.effort <= _SOON_COMPUTED and features.points.dtype == np.float32
     return few and features.n >= _LONG and features.ledger.limit is None
 
 

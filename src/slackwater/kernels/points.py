@@ -76,6 +76,11 @@ class Vectors(Points):
         """Largest squared norm of the set these rows were cut from."""
         return self._norms.largest
 
+    @property
+    def effort(self) -> int:
+        """As long as so many coordinates in single precision take, a product takes."""
+        return self.n_features
+
     @abstractmethod
     def dense(self, dtype: np.dtype[Any]) -> Floats:
         """The rows as a dense array of that type; not copied where they are one already."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.kernels.base import require_positive, vector_pair
+from slackwater.kernels.grid import GridPoints
 from slackwater.kernels.points import DensePoints, Floats, Points, Vectors, quicker_form
 from slackwater.kernels.products import flatten, inner_products, l1_distances
 
@@ -51,7 +52,9 @@ class Gaussian:
     def fill(self, left: Points, right: Points, out: Floats) -> None:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
         first, second = vector_pair(left, right, self.name)
-        if out.dtype == np.float32 and self.needs_double(first, second):
+        if isinstance(first, GridPoints) and isinstance(second, GridPoints) and first.grid is second.grid:
+            first.fill_gaussian(second, self.gamma, *flatten(out))
+        elif out.dtype == np.float32 and self.needs_double(first, second):
             self._fill_by_norms(first, second, out)
         else:
             self._fill(first, second, out)

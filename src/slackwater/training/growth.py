@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from slackwater.expansion import Expansion
-from slackwater.gram.axes import Axes, Turned
+from slackwater.gram.axes import Axes, Turned, ways_to_turn
 from slackwater.gram.features import Features
 from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks, worth_keeping
 from slackwater.gram.source import IndexArray
+from slackwater.kernels.grid import GridPoints
 from slackwater.kernels.radial import Gaussian
 from slackwater.objectives import hinge_total
 from slackwater.solvers.coupling import Scaling
@@ -203,16 +204,24 @@ class Growth:
             return
         rounding = ROUNDING * np.linalg.norm(self.alpha[:, self.active], axis=1)
         self.coarse = self._tolerates(_normally(rounding, _OTHERS))
+        if isinstance(self.features.points, GridPoints):
+            self.sketch = self.features  # none is quicker
         if axes is None:
             return
         few, most = axes.leaving(_MOST_DROPPED * axes.left_out[0]), axes.leaving(_MOST_OFF / self.features.kernel.gamma)
         room = self.features.matrix_bytes // 2
-        if few is not None and few.share <= _SHARE_OF_FEATURES and few.fit_into(room, self.features):
-            self.sketch = Turned(self.features, few).all()
-        if self.coarse and most is not None and most.share <= _SHARE_FOR_ROWS and most.fit_into(room, self.features):
-            turned = Turned(self.features, most)
-            errors = self._errors_of(turned)
-            self.turned = turned if self._tolerates(errors + _normally(rounding, errors.shape[1])) else None
+        ways = ways_to_turn()
+        if few is not None and ways[0].SHARE * few.share <= _SHARE_OF_FEATURES and few.fit_into(room, self.features):
+            self.sketch = ways[0](self.features, few).all()
+        if not self.coarse or most is None or not most.fit_into(room, self.features):
+            return
+        for way in ways:
+            if way.SHARE * most.share <= _SHARE_FOR_ROWS:
+                turned = way(self.features, most)
+                errors = self._errors_of(turned)
+                if self._tolerates(errors + _normally(rounding, errors.shape[1])):
+                    self.turned = turned
+                    return
 
     def _tolerates(self, errors: NDArray[np.float64]) -> bool:
         """Whether responses of each problem may have errors such as these, (problems, cases).

@@ -52,6 +52,7 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     narrow = narrow_training(course, training_set, features, n_classes, rng)
     if narrow is not None:
         return narrow.approximate(rng)
+    features = features.on_grid()
     whole = training_set.arranged(np.arange(training_set.n), training_set.rows, features)
     shuffled = _shuffled_by_class(whole, rng)
     growth = Growth(course, whole, n_classes, np.sort(shuffled[: _sample_size(whole.n)]))
@@ -61,7 +62,7 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     if endings is not None:
         return endings
     if whole.n < (_FEWEST_TO_GROW if growth.support_share() < _MOST else 2 * _FEWEST_TO_GROW):
-        growth.economise(None)
+        growth.economise(principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE]))
         return _looked_at(growth, rng, _with_all(growth)).endings
     growth.economise(principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE]))
     return _grown(growth, shuffled, rng)

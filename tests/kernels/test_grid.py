@@ -1,0 +1,174 @@
+"""Points on a grid: where they are recognised, and that their Gaussian is that of the points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import kernels as naive
+from slackwater import SVC
+from slackwater.expansion import decision_values
+from slackwater.gram.axes import Coded, principal_axes
+from slackwater.gram.features import Features
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.kernels import Gaussian, as_points, block, grid
+from slackwater.kernels.grid import Grid, GridPoints, on_grid
+from slackwater.workers import Workers
+
+pytestmark = pytest.mark.skipif(not grid.grids_pay(), reason="this processor multiplies whole numbers no quicker")
+
+
+def encoded(*sets: np.ndarray) -> list[GridPoints] | None:
+    return on_grid(Workers(), *(as_points(np.asarray(each, dtype=np.float32)) for each in sets))
+
+
+def shorts(codes: np.ndarray, step: float) -> GridPoints:
+    """Points of two bytes a coordinate; an odd number of them is made even, as ``Coded`` does."""
+    d = codes.shape[1]
+    squares = np.sum(codes.astype(np.int64) ** 2, axis=1).astype(np.int32)
+    padded = np.ascontiguousarray(np.pad(codes, ((0, 0), (0, d % 2))))
+    return GridPoints(padded, Grid(np.zeros(d), step), squares, squares)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda codes: codes / np.float32(255),
+        lambda codes: codes.astype(np.float64),
+        lambda codes: 3.0 - 0.25 * codes + np.arange(codes.shape[1]),  # each coordinate begins elsewhere
+        lambda codes: 2.0 * (codes % 2) - 1.0,
+        lambda codes: np.where(codes == 0, 7.0, 7.0 + 3.0 * (codes % 80)),
+    ],
+    ids=["pixels", "counts", "with origins", "signs", "steps that do not begin at one"],
+)
+def test_a_grid_is_found_where_there_is_one(make) -> None:
+    X = make(np.random.default_rng(0).integers(0, 256, (300, 21)))
+    (points,) = encoded(X) or pytest.fail("no grid found")
+    np.testing.assert_allclose(points.dense(np.dtype(np.float64)), X, atol=2e-6 * np.ptp(X))
+    assert points.codes.dtype == np.uint8
+
+
+def _one_off(X: np.ndarray) -> np.ndarray:
+    X[2345, 3] += 0.004
+    return X
+
+
+def _one_beyond(X: np.ndarray) -> np.ndarray:
+    X[2345, 3] += 200.0
+    return X
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.random.default_rng(0).standard_normal((3000, 5)),
+        np.random.default_rng(0).integers(0, 400, (3000, 5)),
+        _one_off(np.random.default_rng(0).integers(0, 200, (3000, 5)).astype(float)),
+        _one_beyond(np.random.default_rng(0).integers(0, 200, (3000, 5)).astype(float)),
+        np.ones((3000, 5)),
+    ],
+    ids=["any numbers", "too many steps", "one between two places", "one beyond", "all the same"],
+)
+def test_no_grid_is_found_where_there_is_none(X: np.ndarray) -> None:
+    assert encoded(X) is None
+
+
+def test_sets_on_different_grids_have_none_in_common() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (600, 8)) / 255
+    assert encoded(pixels, pixels[:300]) is not None
+    assert encoded(pixels, pixels[:300] + 0.001) is None
+    assert encoded(pixels, pixels[:300] + 1.0) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 70), st.integers(1, 70), st.booleans(), st.integers(0, 2**32 - 1))
+def test_gaussian_on_a_grid_is_that_of_the_points(m: int, n: int, d: int, in_bytes: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    if in_bytes:
+        codes = rng.integers(0, 256, (m + n, d))
+        codes[0, 0], codes[-1, -1] = 0, 255  # so that there is something to tell a step from
+        found = encoded(codes / np.float32(255))
+        if found is None:  # too few points to tell the step from
+            return
+        points = found[0]
+    else:
+        largest = 46000 / np.sqrt(d) / 2  # the farthest that points may be apart
+        points = shorts(rng.integers(-int(largest), int(largest) + 1, (m + n, d)).astype(np.int16), 1e-3)
+    coordinates = points.dense(np.dtype(np.float64))
+    gamma = 1.0 / max(1e-12, float(np.var(coordinates)) * d)
+    values = block(Gaussian(gamma), points.slice(0, m), points.slice(m, m + n))
+    expected = naive.pairwise(naive.gaussian(gamma), coordinates[:m], coordinates[m:])
+    np.testing.assert_allclose(values, expected, rtol=3e-6, atol=1e-7)
+
+
+def test_points_as_far_apart_as_a_grid_allows_do_not_wrap_around() -> None:
+    ends = np.zeros((2, 2), dtype=np.int16)
+    ends[:, 0] = (-23000, 23000)
+    points = shorts(ends, 1.0)
+    assert block(Gaussian(1e-9), points, points)[0, 1] == pytest.approx(np.exp(-1e-9 * 46000.0**2), rel=1e-5)
+    black_and_white = np.repeat([[0.0], [1.0]], 2**15, axis=1)
+    found = encoded(np.vstack([black_and_white, black_and_white * 128 / 255, black_and_white / 255]))
+    assert found is not None
+    assert block(Gaussian(1e-5), found[0], found[0])[0, 1] == pytest.approx(np.exp(-1e-5 * 2**15), rel=1e-5)
+
+
+def test_a_point_has_distance_nought_to_its_copy() -> None:
+    (points,) = encoded(np.random.default_rng(0).integers(0, 256, (50, 33)) / 255) or pytest.fail("no grid found")
+    np.testing.assert_array_equal(block(Gaussian(50.0), points, points).diagonal(), 1.0)
+
+
+def test_points_on_a_grid_and_others_make_values_too() -> None:
+    pixels = (np.random.default_rng(0).integers(0, 256, (50, 9)) / 255).astype(np.float32)
+    (points,) = encoded(pixels) or pytest.fail("no grid found")
+    mixed = block(Gaussian(0.3), points, as_points(pixels))
+    np.testing.assert_allclose(mixed, naive.pairwise(naive.gaussian(0.3), pixels, pixels), rtol=1e-5)
+
+
+def test_parts_of_points_go_with_what_belongs_to_them() -> None:
+    pixels = (np.random.default_rng(0).integers(0, 256, (90, 9)) / 255).astype(np.float32)
+    (points,) = encoded(pixels) or pytest.fail("no grid found")
+    some = np.array([80, 3, 3, 41])
+    np.testing.assert_array_equal(
+        block(Gaussian(0.3), points.take(some), points.slice(20, 60)),
+        block(Gaussian(0.3), points, points)[some, 20:60],
+    )
+    np.testing.assert_allclose(points.raw[some], pixels[some], atol=1e-6)
+
+
+def test_coded_points_have_nearly_the_kernel_values_of_the_originals() -> None:
+    X = np.random.default_rng(0).standard_normal((700, 101)).astype(np.float32) + 5.0
+    features = Features(Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**26)
+    axes = principal_axes(features, np.arange(400), np.arange(400, 500))
+    assert axes is not None
+    coded = Coded(features, axes)
+    near, exact = coded.all().columns(np.arange(50)), features.columns(np.arange(50))
+    np.testing.assert_allclose(near[50:], exact[50:], rtol=1e-3)
+    np.testing.assert_array_equal(coded.part(np.arange(100, 120)).points.codes, coded.all().points.codes[100:120])
+
+
+@pytest.mark.parametrize("n", [3000, 9000], ids=["exact way", "quick way"])
+def test_a_model_is_the_same_with_and_without_a_grid(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    rng = np.random.default_rng(1)
+    centres = rng.integers(0, 256, (12, 40))
+    X = np.clip(centres[rng.integers(12, size=n + 600)] + rng.normal(0, 60, (n + 600, 40)), 0, 255).round() / 255
+    X = X.astype(np.float32)
+    y = (X[:, :20].sum(axis=1) > X[:, 20:].sum(axis=1)).astype(int)
+    with_grid = SVC(C=1.0, gamma=0.5, random_state=0).fit(X[:n], y[:n])
+    values = with_grid.decision_function(X[n:])
+    monkeypatch.setattr("slackwater.kernels.grid.grids_pay", lambda: False)
+    without = SVC(C=1.0, gamma=0.5, random_state=0).fit(X[:n], y[:n])
+    np.testing.assert_allclose(with_grid.decision_function(X[n:]), values, atol=1e-4)
+    assert np.mean(np.sign(values) != np.sign(without.decision_function(X[n:]))) < 0.01
+
+
+def test_predictions_on_a_grid_are_those_in_double_precision() -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.integers(0, 256, (900, 30)) / 255).astype(np.float32)
+    coefficients, biases = rng.standard_normal((3, 200)), rng.standard_normal(3)
+    single, double = (
+        decision_values(Gaussian(0.2), as_points(Z), as_points(Z[:200]), coefficients, biases, Workers())
+        for Z in (X, X.astype(np.float64))
+    )
+    np.testing.assert_allclose(single, double, atol=2e-5)
