@@ -182,8 +182,8 @@ def test_a_far_point_of_few_coordinates_does_not_disturb_its_neighbours():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_sums_over_sparse_support_vectors_are_those_over_dense_ones(monkeypatch, threads):
-    """Also where they are more than are packed at a time."""
-    monkeypatch.setattr(blocks, "PACKED_BYTES", 10**6)
+    """Also where they are more than are turned to columns at a time."""
+    monkeypatch.setattr(blocks, "COLUMNS_BYTES", 10**6)
     points, support = sample(1300, np.float64, 0, 400), sample(1500, np.float64, 1, 400)
     coefficients = np.random.default_rng(2).standard_normal((3, 1500))
     monkeypatch.setattr("slackwater.kernels.points.DENSE_COLUMNS_AN_ENTRY", 1)  # sparse they stay

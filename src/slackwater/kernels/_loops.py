@@ -7,14 +7,13 @@ times slower).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slackwater._jit import compiled_fusing, compiled_reordering
-from slackwater.kernels.points import PACK_WIDTHS, Floats, Indices
+from slackwater.kernels.points import Floats, Indices
 
 f32 = np.float32
 
@@ -146,44 +145,39 @@ def sparse_squared_norms(indptr: NDArray[np.int64], data: Floats) -> NDArray[np.
     return norms
 
 
-def _sparse_products(width: int) -> Callable[..., None]:
-    """Build the loop for tables of ``width`` columns: a constant, so that LLVM unrolls the innermost loop."""
+@compiled_reordering
+def sparse_products(
+    indptr: NDArray[np.int64],
+    indices: Indices,
+    data: Floats,
+    position: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.uint32],
+    values: Floats,
+    rows: int,
+    block: Floats,
+    stride: int,
+) -> None:
+    """Inner products of left rows, given column by column, with CSR right rows.
 
-    @compiled_reordering
-    def products(
-        indptr: NDArray[np.int64],
-        indices: Indices,
-        data: Floats,
-        position: NDArray[np.int32],
-        table: Floats,
-        rows: int,
-        block: Floats,
-        stride: int,
-    ) -> None:
-        """Inner products of packed left rows (``table``) with CSR right rows, in time of their entries.
-
-        The left rows are the innermost loop, contiguous in the table: vectorised whatever the sparsity.
-        """
-        sums = np.empty((GATHER, width), table.dtype)
-        for first in range(0, indptr.size - 1, GATHER):
-            count = min(GATHER, indptr.size - 1 - first)
+    Only pairs of entries in the same column are multiplied: the sums of one right row with all left ones fit into the
+    first cache, and its entries' columns are added to them.
+    """
+    sums = np.empty((GATHER, rows), block.dtype)
+    for first in range(0, indptr.size - 1, GATHER):
+        count = min(GATHER, indptr.size - 1 - first)
+        for k in range(count):
+            row = sums[k]
+            row[:] = 0
+            for entry in range(indptr[first + k], indptr[first + k + 1]):
+                at = position[indices[entry]]
+                if at >= 0:
+                    value = block.dtype.type(data[entry])
+                    for e in range(starts[at], starts[at + 1]):
+                        row[owners[e]] += value * block.dtype.type(values[e])
+        for i in range(rows):
             for k in range(count):
-                for i in range(width):
-                    sums[k, i] = 0
-                for entry in range(indptr[first + k], indptr[first + k + 1]):
-                    at = position[indices[entry]]
-                    if at >= 0:
-                        value = table.dtype.type(data[entry])
-                        for i in range(width):
-                            sums[k, i] += value * table[at, i]
-            for i in range(rows):
-                for k in range(count):
-                    block[i * stride + first + k] = sums[k, i]
-
-    return products
-
-
-sparse_products = {width: _sparse_products(width) for width in PACK_WIDTHS}
+                block[i * stride + first + k] = sums[k, i]
 
 
 @compiled_reordering
@@ -192,38 +186,38 @@ def sparse_l1_distances(
     indices: Indices,
     data: Floats,
     position: NDArray[np.int32],
-    table: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.uint32],
+    values: Floats,
     rows: int,
     block: Floats,
     stride: int,
 ) -> None:
-    """L1 distances of packed left rows z to CSR right rows x.
+    """L1 distances of left rows z, given column by column, to CSR right rows x.
 
-    |z - x|₁ = |z|₁ + Σ (|z_k - x_k| - |z_k|), summed over the entries of x.
+    |z - x|₁ = |z|₁ + |x|₁ + Σ (|z_k - x_k| - |z_k| - |x_k|), summed over the entries that both have.
 
-    The table is double precision: near rows are the difference of two large sums.
+    In double precision: near rows are the difference of two large sums.
     """
     norms = np.zeros(rows)
-    for at in range(table.shape[0]):
-        for i in range(rows):
-            norms[i] += abs(table[at, i])
+    for e in range(values.size):
+        norms[owners[e]] += abs(np.float64(values[e]))
     sums = np.empty((GATHER, rows))
     for first in range(0, indptr.size - 1, GATHER):
         count = min(GATHER, indptr.size - 1 - first)
         for k in range(count):
+            own = 0.0
+            for entry in range(indptr[first + k], indptr[first + k + 1]):
+                own += abs(np.float64(data[entry]))
             for i in range(rows):
-                sums[k, i] = norms[i]
-            unmatched = 0.0
+                sums[k, i] = norms[i] + own
             for entry in range(indptr[first + k], indptr[first + k + 1]):
                 at = position[indices[entry]]
-                value = np.float64(data[entry])
                 if at >= 0:
-                    for i in range(rows):
-                        sums[k, i] += abs(table[at, i] - value) - abs(table[at, i])
-                else:
-                    unmatched += abs(value)
-            for i in range(rows):
-                sums[k, i] += unmatched
+                    x = np.float64(data[entry])
+                    for e in range(starts[at], starts[at + 1]):
+                        z = np.float64(values[e])
+                        sums[k, owners[e]] += abs(z - x) - abs(z) - abs(x)
         for i in range(rows):
             for k in range(count):
                 block[i * stride + first + k] = max(sums[k, i], 0.0)

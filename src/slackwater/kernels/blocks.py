@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import KEPT_PARTS, Floats, Points, SparsePoints, Vectors
+from slackwater.kernels.points import Floats, Points, SparsePoints, Vectors
 from slackwater.memory import Buffers
 from slackwater.workers import Workers
 
@@ -24,7 +24,8 @@ MOST_COLUMNS = 4096
 FEWEST_ROWS = 128
 GROUP_ROWS = 1024  # left rows that go over the right points together
 SUM_ROWS, SUM_COLUMNS = 1024, 1024  # 256 rows would stay in cache, but BLAS makes a quarter more of 1024
-PACKED_BYTES = 2**26  # of packed support vectors, at a time
+SPARSE_SUM_ROWS = 256  # here it does not matter to BLAS
+COLUMNS_BYTES = 2**26  # of sparse support vectors by columns, at a time
 OBJECT_ROWS = 256  # rows of a tile where points have no coordinates, hence no opinion
 
 Tile = tuple[int, Points]  # the position of its first point, and the points
@@ -173,22 +174,22 @@ def combinations(
 def _sparse_combinations(
     kernel: Kernel, points: Points, support: SparsePoints, factors: Floats, workers: Workers
 ) -> NDArray[np.float64]:
-    """The same for sparse rows: the support vectors are packed, once for all points, as many as PACKED_BYTES hold."""
+    """The same for sparse rows: support vectors are turned to columns once for all points, as many as fit in memory."""
     values = np.zeros((len(points), factors.shape[1]))
-    together = max(1, PACKED_BYTES // support.pack_bytes) * support.tile_rows
+    together = max(1, COLUMNS_BYTES // support.columns_bytes) * support.tile_rows
     for offset in range(0, len(support), together):
         last = min(offset + together, len(support))
-        tiles = _tiles(support, offset, last, KEPT_PARTS * support.tile_rows)
+        tiles = _tiles(support, offset, last, support.tile_rows)
 
         def evaluate(start: int, tiles: list[Tile] = tiles) -> None:
-            right = points.slice(start, min(start + SUM_ROWS, len(points)))
+            right = points.slice(start, min(start + SPARSE_SUM_ROWS, len(points)))
             for first, left in tiles:
                 out = np.empty((len(left), len(right)), np.result_type(points.dtype, support.dtype))
                 kernel.fill(left, right, out)
                 with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller
                     values[start : start + len(right)] += out.T @ factors[first : first + len(left)]
 
-        workers.run(evaluate, range(0, len(points), SUM_ROWS))
+        workers.run(evaluate, range(0, len(points), SPARSE_SUM_ROWS))
     return values
 
 

@@ -22,13 +22,14 @@ from slackwater.memory import rows_of, untouched
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
 
-# A sparse product takes some 40 times as long an entry as a dense one does a column (bench/rows.py), so rows that
-# have an entry in every 40th column are better dense, if that takes little memory.
-DENSE_COLUMNS_AN_ENTRY = 40
+# Rows with an entry in every tenth column take as long sparse as dense where entries are evenly spread, and longer
+# where a few columns have most of them. So from every 20th on they are dense, if that takes little memory.
+DENSE_COLUMNS_AN_ENTRY = 20
 MOST_DENSE_BYTES = 2**28
-PACK_WIDTHS = (8, 64)  # columns of a packed table; the last is also the most rows packed together
+MOST_TOGETHER = 2048  # sparse rows that are turned to columns together,
+MOST_ENTRIES = 2**18  # with so many entries, which stay in cache
 _JUDGED = 4096  # points, by which their middle is judged, and which are moved at a time
-KEPT_PARTS = 8  # packed parts of sparse rows that one object may hold in memory
+KEPT_PARTS = 4  # parts of sparse rows that one object may hold in memory by columns, too
 
 
 class Points(ABC):
@@ -169,17 +170,18 @@ class SparsePoints(Vectors):
 
     @property
     def tile_rows(self) -> int:  # type: ignore[override]
-        """Rows whose columns in use, times the rows, are about a million values at most; never above 64."""
-        start, stop = self.extent
-        entries_per_row = max(1.0, (stop - start) / max(1, len(self)))
-        return max(1, min(PACK_WIDTHS[-1], int((2**20 / entries_per_row) ** 0.5)))
+        """Rows with about MOST_ENTRIES entries together."""
+        return max(1, min(MOST_TOGETHER, int(MOST_ENTRIES / self._entries_a_row)))
 
     @property
-    def pack_bytes(self) -> int:
-        """Memory that a pack of ``tile_rows`` of these rows takes at the most, as a rule."""
+    def columns_bytes(self) -> int:
+        """Memory that the columns of ``tile_rows`` of these rows take, about."""
+        return 4 * self.n_features + math.ceil(self._entries_a_row * self.tile_rows) * (8 + self.dtype.itemsize)
+
+    @property
+    def _entries_a_row(self) -> float:
         start, stop = self.extent
-        entries = math.ceil((stop - start) / max(1, len(self)) * self.tile_rows)
-        return 4 * self.n_features + PACK_WIDTHS[-1] * min(entries, self.n_features) * self.dtype.itemsize
+        return max(1.0, (stop - start) / max(1, len(self)))
 
     def take(self, indices: Indices) -> SparsePoints:
         starts, counts = self.indptr[:-1][indices], np.diff(self.indptr)[indices]
@@ -211,7 +213,7 @@ class SparsePoints(Vectors):
         return list(self._cut())
 
     def parts(self) -> Iterable[SparsePoints]:
-        """These rows in parts of at most ``tile_rows``; kept, with their packs, only where they are few."""
+        """These rows in parts of at most ``tile_rows``; kept, with their columns, only where they are few."""
         return self._few_parts if len(self) <= KEPT_PARTS * self.tile_rows else self._cut()
 
     def _cut(self) -> Iterator[SparsePoints]:
@@ -219,14 +221,9 @@ class SparsePoints(Vectors):
         return (self.slice(first, min(first + step, len(self))) for first in range(0, len(self), step))
 
     @cached_property
-    def _packs(self) -> dict[np.dtype[Any], Pack]:
-        return {}
-
-    def pack(self, dtype: np.dtype[Any]) -> Pack:
-        """These rows as a table over the columns they use; kept, since one block asks for it once a tile."""
-        if dtype not in self._packs:
-            self._packs[dtype] = Pack(self, dtype)
-        return self._packs[dtype]
+    def columns(self) -> Columns:
+        """The entries column by column; kept, since one block asks for them once a tile."""
+        return Columns(self)
 
     def _compute_norms(self) -> NDArray[np.float64]:
         from slackwater.kernels import _loops
@@ -234,27 +231,29 @@ class SparsePoints(Vectors):
         return _loops.sparse_squared_norms(self.indptr, self.data)
 
 
-class Pack:
-    """A few sparse rows turned into a dense table of the columns they use, one table row a column.
+class Columns:
+    """The entries of a few sparse rows, column by column.
 
     Attributes
     ----------
     position : ndarray of int32, shape (n_features,)
-        Table row of each column, -1 for columns not in use.
-    table : ndarray, shape (columns in use, width)
-        One column for each row, and zeros up to one of the widths the compiled loops are made for.
+        Number of each column among those in use, -1 for others.
+    starts : ndarray of int64, shape (columns in use + 1,)
+        Where the entries of each begin.
+    rows, values : ndarray
+        Of each entry. Rows are counted without a sign: compiled loops would ask each whether it is negative.
     """
 
-    def __init__(self, points: SparsePoints, dtype: np.dtype[Any]) -> None:
+    def __init__(self, points: SparsePoints) -> None:
         start, stop = points.extent
         columns = points.indices[start:stop]
-        used = np.unique(columns)
+        order = np.argsort(columns, kind="stable")
+        used, starts = np.unique(columns[order], return_index=True)
         self.position = np.full(points.n_features, -1, np.int32)
         self.position[used] = np.arange(used.size, dtype=np.int32)
-        self.width = next(width for width in PACK_WIDTHS if len(points) <= width)
-        self.table = np.zeros((used.size, self.width), dtype)
-        rows = np.repeat(np.arange(len(points)), np.diff(points.indptr))
-        self.table[self.position[columns], rows] = points.data[start:stop]
+        self.starts = np.append(starts, len(order)).astype(np.int64)
+        self.rows = np.repeat(np.arange(len(points), dtype=np.uint32), np.diff(points.indptr))[order]
+        self.values = points.data[start:stop][order]
 
 
 class ObjectPoints(Points):
