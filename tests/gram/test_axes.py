@@ -19,7 +19,8 @@ SAMPLE, OTHERS = np.arange(100, 500), np.arange(100)
 
 
 def features_of(X, kernel=None) -> Features:
-    return Features(kernel or Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**20)
+    names = np.arange(X.shape[0])
+    return Features(kernel or Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**20, names)
 
 
 def flat_cloud(n=500, d=200, telling=150, noise=0.01) -> np.ndarray:

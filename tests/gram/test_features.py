@@ -13,7 +13,7 @@ from slackwater.workers import Workers
 
 
 def features_of(X, gamma):
-    return Features(Gaussian(gamma), DensePoints(X), EvaluationLedger(), Workers(), 10**6, 0)
+    return Features(Gaussian(gamma), DensePoints(X), EvaluationLedger(), Workers(), 10**6, 0, np.arange(len(X)))
 
 
 def test_coordinates_that_cancel_stay_double_while_kernel_values_become_single():

@@ -20,7 +20,8 @@ def scattered(n: int, d: int = 4, seed: int = 0, dtype=np.float64) -> np.ndarray
 
 
 def features_of(X, gamma=1.0, matrix_bytes=2**30, kernel=None) -> Features:
-    return Features(kernel or Gaussian(gamma), as_points(X), EvaluationLedger(), Workers(), 2**20, matrix_bytes)
+    names = np.arange(X.shape[0])
+    return Features(kernel or Gaussian(gamma), as_points(X), EvaluationLedger(), Workers(), 2**20, matrix_bytes, names)
 
 
 def narrow_rows(X, gamma=1.0) -> tuple[np.ndarray, NarrowRows]:

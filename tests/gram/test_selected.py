@@ -17,7 +17,8 @@ from slackwater.workers import Workers
 
 
 def features_of(X, cache_bytes=10**6, workers=None, kernel=None):
-    return Features(kernel or Gaussian(1.0), DensePoints(X), EvaluationLedger(), workers or Workers(), cache_bytes, 0)
+    kernel, workers, names = kernel or Gaussian(1.0), workers or Workers(), np.arange(len(X))
+    return Features(kernel, DensePoints(X), EvaluationLedger(), workers, cache_bytes, 0, names)
 
 
 def points(n, seed=0):

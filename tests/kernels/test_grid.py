@@ -139,7 +139,7 @@ def test_parts_of_points_go_with_what_belongs_to_them() -> None:
 
 def test_coded_points_have_nearly_the_kernel_values_of_the_originals() -> None:
     X = np.random.default_rng(0).standard_normal((700, 101)).astype(np.float32) + 5.0
-    features = Features(Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**26)
+    features = Features(Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**26, np.arange(len(X)))
     axes = principal_axes(features, np.arange(400), np.arange(400, 500))
     assert axes is not None
     coded = Coded(features, axes)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from slackwater import SVC
-from slackwater.errors import ConvergenceWarning
+from slackwater.errors import ConvergenceWarning, KernelError
 from slackwater.solvers.coupling import Scaling
 from slackwater.training import growth, narrowing, quick, spanning
 
@@ -434,3 +434,12 @@ def test_the_misjudged_are_those_set_aside_with_a_margin_below_zero(monkeypatch)
     monkeypatch.setattr(growth, "_FEWEST_WRONG", 1)
     assert grown.misjudged(look) == pytest.approx(8.0 / 9000)  # if it did, that there are seven
     assert grown.misjudged(growth.Look(np.empty(0, int), np.empty(0), np.empty((1, 0)), 0)) == 0.0
+
+
+def test_an_error_names_points_by_their_rows_in_the_data():
+    X, y, _ = separated()
+    X, y = np.concatenate([X[:50], X]), np.concatenate([y[:50], y])  # copies are merged: inside, numbers are others
+    bad = 5000
+    X[bad] = 1e20  # whose square overflows
+    with pytest.raises(KernelError, match=rf"points ({bad} and \d+|\d+ and {bad}) is"):
+        SVC(C=1.0, kernel="linear", random_state=0).fit(X, y)

@@ -81,7 +81,7 @@ class Turned:
         """Some of them."""
         self._turn(examples)
         coordinates, norms = rows_of(self._coordinates, examples), self._norms[examples]
-        return replace(self._features, points=self._as_points(coordinates, norms))
+        return replace(self._features, points=self._as_points(coordinates, norms), names=self._features.names[examples])
 
     def _turn(self, examples: IndexArray) -> None:
         wanted = examples[~self._known[examples]]

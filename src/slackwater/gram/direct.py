@@ -37,15 +37,23 @@ class DirectRows:
         Charged with every value, in the account it is set to.
     workers : Workers, optional
         Threads to compute with.
+    names : ndarray of int, optional
+        What to call the points in errors: their numbers in the user's data. By default, those here.
     """
 
     def __init__(
-        self, kernel: Kernel, points: Points, ledger: EvaluationLedger, workers: Workers | None = None
+        self,
+        kernel: Kernel,
+        points: Points,
+        ledger: EvaluationLedger,
+        workers: Workers | None = None,
+        names: IndexArray | None = None,
     ) -> None:
         self.kernel = kernel
         self.points = points
         self.ledger = ledger
         self._workers = workers or Workers()
+        self._names = np.arange(len(points)) if names is None else names
         self._buffer: Floats = np.empty(0, points.dtype)
         self._selected: tuple[IndexArray, Points] | None = None
         self._diagonal: NDArray[np.float64] | None = None
@@ -102,7 +110,7 @@ class DirectRows:
                 take(start + row, first + column, tile)
 
             chosen = indices[start : start + _ROWS_TAKEN]
-            with _named_by(chosen, slice(first, self.n)):
+            with named_by(self._names[chosen], self._names[first:]):
                 hand_over(self.kernel, self.points.take(chosen), right, pass_on, self._workers)
 
     def square(self, indices: IndexArray) -> NDArray[np.float64]:
@@ -124,7 +132,7 @@ class DirectRows:
             below = np.tril_indices(len(left), -1)
             here[below] = here.T[below]
 
-        with _named_by(indices, indices):
+        with named_by(self._names[indices], self._names[indices]):
             self._workers.run(fill, range(0, size, _SQUARE_ROWS))
         return out
 
@@ -136,7 +144,8 @@ class DirectRows:
                 self.ledger.charge(self.ledger.account, self.n)
             if not np.isfinite(diagonal).all():
                 at = int(np.argmin(np.isfinite(diagonal)))
-                raise NotFiniteError(self.kernel.name, at, at, float(diagonal[at]))
+                name = int(self._names[at])
+                raise NotFiniteError(self.kernel.name, name, name, float(diagonal[at]))
             diagonal.flags.writeable = False
             self._diagonal = diagonal
         return self._diagonal
@@ -145,7 +154,7 @@ class DirectRows:
         left = self.points.take(indices)
         right = self.points if isinstance(columns, slice) else self._select(columns)
         self.ledger.charge(self.ledger.account, out.size)
-        with _named_by(indices, columns):
+        with named_by(self._names[indices], self._names[columns]):
             block(self.kernel, left, right, out=out, workers=self._workers)
         if isinstance(columns, slice):
             self._set_diagonal(out, indices)
@@ -173,10 +182,10 @@ class DirectRows:
 
 
 @contextmanager
-def _named_by(indices: IndexArray, columns: IndexArray | slice) -> Iterator[None]:
-    """Name points by their numbers among these rows and columns, not by their position in a block."""
+def named_by(rows: IndexArray, columns: IndexArray) -> Iterator[None]:
+    """Name points by what those of the rows and columns are called, not by their position in a block."""
     try:
         yield
     except NotFiniteError as error:
-        column = error.column + columns.start if isinstance(columns, slice) else int(columns[error.column])
-        raise NotFiniteError(error.kernel, int(indices[error.row]), column, error.value) from None
+        names = int(rows[error.row]), int(columns[error.column])
+        raise NotFiniteError(error.kernel, *names, error.value) from None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.gram.cached import CachedRows
-from slackwater.gram.direct import DirectRows
+from slackwater.gram.direct import DirectRows, named_by
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.base import Kernel
@@ -30,6 +30,7 @@ class Features:
     workers: Workers
     cache_bytes: int  # for rows that are kept
     matrix_bytes: int  # for a whole matrix that is nearly sparse, or coordinates in a span
+    names: IndexArray  # of the points: their numbers in the user's data
 
     @property
     def n(self) -> int:
@@ -42,11 +43,11 @@ class Features:
 
     def direct_rows(self) -> DirectRows:
         """Rows of the kernel matrix, computed when asked for."""
-        return DirectRows(self.kernel, self.points, self.ledger, self.workers)
+        return DirectRows(self.kernel, self.points, self.ledger, self.workers, self.names)
 
     def part(self, indices: IndexArray) -> Features:
         """Some of the points."""
-        return replace(self, points=self.points.take(indices))
+        return replace(self, points=self.points.take(indices), names=self.names[indices])
 
     def lean(self) -> Features:
         """Of dense points with a Gaussian: the same with kernel values in single precision, and coordinates, too, where
@@ -73,15 +74,16 @@ class Features:
 
     def columns(self, indices: IndexArray) -> Floats:
         """Kernel values of all points with some of them: shape (n, len(indices)), the caller's own."""
-        others = self.points.take(indices)
-        out = untouched((self.n, len(others)), self.points.dtype)
+        others = self.part(indices)
+        out = untouched((self.n, others.n), self.points.dtype)
         self.fill_columns(others, out)
         return out
 
-    def fill_columns(self, others: Points, out: Floats) -> None:
-        """Write the kernel values of all points with others into ``out``: shape (n, len(others))."""
-        self.ledger.charge(self.ledger.account, self.n * len(others))
-        block(self.kernel, self.points, others, out=out, workers=self.workers)
+    def fill_columns(self, others: Features, out: Floats) -> None:
+        """Write the kernel values of all points with others into ``out``: shape (n, others.n)."""
+        self.ledger.charge(self.ledger.account, self.n * others.n)
+        with named_by(self.names, others.names):
+            block(self.kernel, self.points, others.points, out=out, workers=self.workers)
 
     def values(self, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_i coefficients[:, i] K(support_i, x) for the points x in ``at``: shape (len(at), functions)."""

@@ -121,8 +121,9 @@ class Gaussian:
     def _fill(self, left: Vectors, right: Vectors, out: Floats) -> None:
         from slackwater.kernels import _few_loops, _loops
 
-        left_terms = (self.gamma * left.squared_norms).astype(out.dtype)
-        right_terms = (self.gamma * right.squared_norms).astype(out.dtype)
+        with np.errstate(over="ignore"):  # looked for by whoever asked for the block
+            left_terms = (self.gamma * left.squared_norms).astype(out.dtype)
+            right_terms = (self.gamma * right.squared_norms).astype(out.dtype)
         twice = out.dtype.type(2 * self.gamma)
         dense = isinstance(left, DensePoints) and isinstance(right, DensePoints)
         if dense and left.n_features <= _FEW_COORDINATES and out.dtype == np.float32:

@@ -149,7 +149,7 @@ def _endings_for_all(
 ) -> list[Ending] | None:
     """From models for the sample to models for all; None where more examples have more to tell than the span can."""
     points, width = growth.active[chosen.places], chosen.widths[-1]
-    spanning = features.points.take(points)
+    spanning = features.part(points)
     lost = attempt.shortage(width, growth.whole.ranked(growth.active))
     some = _some(growth, rng) if features.n >= _MANY and not chosen.smooth else growth.active[:0]
     examples = np.concatenate([some, np.setdiff1d(np.arange(features.n), some)])

@@ -99,7 +99,7 @@ def feature_training_set(
         points = points.take(kept)
     hold = _held_out(codes[kept], distinct.order, holdout_fraction, rng)
     ledger = EvaluationLedger()
-    features = Features(kernel, kernel.prepared(points), ledger, workers, cache_bytes, matrix_bytes)
+    features = Features(kernel, kernel.prepared(points), ledger, workers, cache_bytes, matrix_bytes, kept)
     rows = features.rows()
     return TrainingSet(
         kept=kept,
