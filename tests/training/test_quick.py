@@ -13,7 +13,8 @@ from sklearn.datasets import make_classification
 from slackwater import SVC
 from slackwater.errors import ConvergenceWarning, KernelError
 from slackwater.solvers.coupling import Scaling
-from slackwater.training import growth, narrowing, quick, spanning
+from slackwater.stopping import StopReason
+from slackwater.training import growth, narrowing, newton, quick, spanning
 
 pytestmark = pytest.mark.usefixtures("growth_of_few")
 
@@ -121,9 +122,34 @@ def test_coefficients_that_do_not_give_the_values_are_not_delivered(monkeypatch)
 
 def test_time_that_runs_out_while_a_span_is_tried_ends_the_fit(monkeypatch):
     X, y, settings = noisy()
-    monkeypatch.setattr("slackwater.training.course.Course.over", lambda course: True)
+    monkeypatch.setattr("slackwater.training.course.Course.cut_short", lambda course: StopReason.SECONDS)
     model = SVC(random_state=0, **settings).fit(X, y)
     assert len(model.support_) > 512  # grown: the span was given up
+
+
+def test_time_that_runs_out_in_the_last_newton_steps_leaves_the_model_so_far(monkeypatch):
+    """The gap says that nothing is known of it then."""
+    X, y, settings = smooth()
+    whole = SVC(random_state=0, **settings).fit(X, y)
+    steps = []
+    original = newton._newton_direction
+
+    def counted(problem, *arguments):
+        steps.append(len(problem.labels))
+        return original(problem, *arguments)
+
+    monkeypatch.setattr(newton, "_newton_direction", counted)
+    monkeypatch.setattr(
+        "slackwater.training.course.Course.cut_short",
+        lambda course: StopReason.SECONDS if steps.count(len(X)) >= 2 else None,
+    )
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = SVC(random_state=0, **settings).fit(X, y)
+    assert steps.count(len(X)) == 2
+    assert (model.stop_reason_, model.gap_) == ("max_time", 1.0)
+    assert whole.gap_ < 0.2
+    assert model.score(X, y) > 0.8
+    np.testing.assert_array_equal(model.support_, whole.support_)
 
 
 def test_coordinates_that_do_not_fit_the_memory_are_not_computed(monkeypatch):

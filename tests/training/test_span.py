@@ -218,10 +218,11 @@ def test_what_rounding_costs_the_sample_counts_only_where_points_do_not_span_eve
     nothing = SpanModel(np.zeros(problem.features.shape[1]), 0.0)
     monkeypatch.setattr(spanning, "_projected", lambda growth, number, problem: nothing)
     chosen = spanning.Chosen(np.arange(20), None, (0.7, 0.3), 0.0, smooth)
-    enough, costs = spanning._first_attempt(None, [problem], chosen, most=problem.cost(nothing))
+    growth = SimpleNamespace(course=SimpleNamespace(cut_short=lambda: None))
+    enough, costs = spanning._first_attempt(growth, [problem], chosen, most=problem.cost(nothing))
     assert enough.models == [nothing]
     assert costs == [problem.cost(nothing)]
-    attempt, costs = spanning._first_attempt(None, [problem], chosen, most=0.0)
+    attempt, costs = spanning._first_attempt(growth, [problem], chosen, most=0.0)
     optimum = problem.cost(minimise(problem, attempt.models[0], 1e-4, 1e-9))
     assert problem.cost(attempt.models[0]) > optimum
     assert costs[0] <= optimum if smooth else costs == attempt.costs()

@@ -49,11 +49,13 @@ class Course:
             for number, problem in enumerate(training_set.problems(n_classes))
         ]
 
-    def over(self) -> bool:
-        """Whether Ctrl-C or a limit of time asks for an end."""
+    def cut_short(self) -> StopReason | None:
+        """Ctrl-C or a limit of time, if it asks for an end."""
+        if self.interrupted.is_set():
+            return StopReason.INTERRUPT
         progress = Progress(steps=1, evaluations=0, seconds=self.clock.seconds(), next_cost=0)
         late = any(rule(progress) is StopReason.SECONDS for rule in self.plan.make_limits())
-        return late or self.interrupted.is_set()
+        return StopReason.SECONDS if late else None
 
     def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
         """Solve; whether all problems came to their tolerance."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,23 @@ _LEVEL = 0.01  # of the slope at the beginning of a step: where it ends
 _MOST_TRIALS = 12
 
 
-def minimise(problem: SpanProblem, start: SpanModel, width: float, accuracy: float) -> SpanModel:
+def minimise(
+    problem: SpanProblem,
+    start: SpanModel,
+    width: float,
+    accuracy: float,
+    over: Callable[[], bool] = lambda: False,
+) -> SpanModel:
     """Newton's method, the hinge's corner rounded over ``width``, until a step gains less than ``accuracy``.
 
-    A short step does not count: while few examples are at the corner, steps are short and gain little, but bring others
-    there.
+    Or until it is ``over``, which is asked before each step. A short step does not count: while few examples are at the
+    corner, steps are short and gain little, but bring others there.
     """
     model, values, corner = start, problem.values(start), _Corner(problem)
     cost = _rounded_cost(problem, model, values, width)
     for _ in range(_MOST_STEPS):
+        if over():
+            break
         direction = _newton_direction(problem, model, values, corner, width)
         change = problem.values(direction)
         length = _search(problem, (model, values), (direction, change), width)

@@ -154,14 +154,17 @@ def _endings_for_all(
     some = _some(growth, rng) if features.n >= _MANY and not chosen.smooth else growth.active[:0]
     examples = np.concatenate([some, np.setdiff1d(np.arange(features.n), some)])
     columns = untouched((features.n, len(points)), features.points.dtype)
-    known = 0
+    known, cut_short = 0, None
     for upto in (len(some), features.n) if len(some) else (features.n,):
-        if growth.course.over():  # growth goes on from the sample, and ends at once
+        if growth.course.cut_short():  # growth goes on from the sample, and ends at once
             return None
         features.part(examples[known:upto]).fill_columns(spanning, columns[known:upto])
         make_orthonormal(columns[known:upto], chosen.basis, features.workers)
         known = upto
-        attempt = _attempt(_problems(growth, examples[:upto], columns[:upto]), chosen.widths, attempt.models)
+        attempt = _attempt(growth, _problems(growth, examples[:upto], columns[:upto]), chosen.widths, attempt.models)
+        cut_short = growth.course.cut_short()
+        if cut_short and upto == features.n:  # better than the sample's models
+            break
         before, lost = lost, attempt.shortage(width, growth.whole.ranked(examples[:upto]))
         expected = lost.by_half if upto == features.n else lost.by_half**2 / max(before.by_half, 1e-300)
         little_left = chosen.smooth and lost.by_three_quarters <= _MOST_LOST_BY_HALF and lost.left <= _MOST_LEFT
@@ -175,9 +178,10 @@ def _endings_for_all(
         cost = problem.cost(model, values[number])
         if not lost_by[number] <= _MOST_WRONG * cost:
             return None
-        bound = shares[number] * (cost - problem.lost_by_rounding(values[number], width))
-        assessment = _assessment(growth, number, model, cost, bound)
-        endings.append(Ending(expansions[number], assessment, StopReason.TOLERANCE, growth.steps[number]))
+        least = cost - problem.lost_by_rounding(values[number], width)
+        assessment = _assessment(growth, number, model, cost, 0.0 if cut_short else shares[number] * least)
+        reason = cut_short or StopReason.TOLERANCE
+        endings.append(Ending(expansions[number], assessment, reason, growth.steps[number]))
     return endings
 
 
@@ -237,7 +241,7 @@ def _first_attempt(
     attempt = Attempt(problems, [_projected(growth, *pair) for pair in enumerate(problems)])
     costs = attempt.costs()
     if sum(costs) > most:
-        attempt = _attempt(problems, chosen.widths, attempt.models)
+        attempt = _attempt(growth, problems, chosen.widths, attempt.models)
         costs = attempt.costs_without_rounding(chosen.widths[-1]) if chosen.smooth else attempt.costs()
     return attempt, costs
 
@@ -249,13 +253,19 @@ def _projected(growth: Growth, number: int, problem: SpanProblem) -> SpanModel:
     return SpanModel(problem.pulled(coefficients), scaling.bias)
 
 
-def _attempt(problems: list[SpanProblem], widths: tuple[float, ...], starts: Sequence[SpanModel]) -> Attempt:
-    """Solve the problems side by side, the hinge rounded ever less."""
+def _attempt(
+    growth: Growth, problems: list[SpanProblem], widths: tuple[float, ...], starts: Sequence[SpanModel]
+) -> Attempt:
+    """Solve the problems side by side, the hinge rounded ever less, unless the course is cut short."""
+
+    def over() -> bool:
+        return growth.course.cut_short() is not None
 
     def solved(number: int) -> SpanModel:
         model = starts[number]
         for width in widths:
-            model = minimise(problems[number], model, width, _ACCURACY if width == widths[-1] else _ROUGHLY)
+            accuracy = _ACCURACY if width == widths[-1] else _ROUGHLY
+            model = minimise(problems[number], model, width, accuracy, over)
         return model
 
     return Attempt(problems, problems[0].workers.run(solved, range(len(problems))))
