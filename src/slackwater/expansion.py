@@ -11,12 +11,11 @@ from slackwater.errors import KernelError
 from slackwater.gram.narrow import narrow_combinations
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import combinations
-from slackwater.kernels.grid import on_grid
 from slackwater.kernels.points import DensePoints, Points
 from slackwater.kernels.radial import Gaussian
 from slackwater.workers import Workers
 
-_MANY = 512  # points, for a look at what they have in common with the support vectors to be worth its time
+_MANY = 200  # points
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,9 @@ def _quicker(kernel: Kernel, points: Points, support: Points, workers: Workers) 
     if not (isinstance(kernel, Gaussian) and isinstance(points, DensePoints) and isinstance(support, DensePoints)):
         return points, support
     if points.dtype == support.dtype == np.float32:
-        found = on_grid(workers, support, points) if len(points) >= _MANY else None
+        # To place a point on a grid takes as long as products with so many others would save.
+        many = len(points) * len(support) >= _MANY * (len(points) + len(support))
+        found = kernel.on_grid(workers, support, points) if many else None
         if found is not None:
             return found[1], found[0]
         if kernel.needs_double(support, support):

@@ -21,7 +21,20 @@ pytestmark = pytest.mark.skipif(not grid.grids_pay(), reason="this processor mul
 
 
 def encoded(*sets: np.ndarray) -> list[GridPoints] | None:
-    return on_grid(Workers(), *(as_points(np.asarray(each, dtype=np.float32)) for each in sets))
+    return on_grid(Workers(), 2.4e-7, *(as_points(np.asarray(each, dtype=np.float32)) for each in sets))
+
+
+def times_used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with each block of values that is computed on a grid."""
+    used: list[int] = []
+    original = GridPoints.fill_gaussian
+
+    def watched(points: GridPoints, *arguments: object) -> None:
+        used.append(len(points))
+        original(points, *arguments)
+
+    monkeypatch.setattr(GridPoints, "fill_gaussian", watched)
+    return used
 
 
 def shorts(codes: np.ndarray, step: float) -> GridPoints:
@@ -55,6 +68,11 @@ def _one_off(X: np.ndarray) -> np.ndarray:
     return X
 
 
+def _all_nearly(X: np.ndarray) -> np.ndarray:
+    """Next to a grid, by more than rounding: the lowest of each coordinate are on it."""
+    return np.where(X > 0, X + 5e-4 * np.random.default_rng(1).standard_normal(X.shape), X)
+
+
 def _one_beyond(X: np.ndarray) -> np.ndarray:
     X[2345, 3] += 200.0
     return X
@@ -67,9 +85,12 @@ def _one_beyond(X: np.ndarray) -> np.ndarray:
         np.random.default_rng(0).integers(0, 400, (3000, 5)),
         _one_off(np.random.default_rng(0).integers(0, 200, (3000, 5)).astype(float)),
         _one_beyond(np.random.default_rng(0).integers(0, 200, (3000, 5)).astype(float)),
+        _all_nearly(np.random.default_rng(0).integers(0, 2, (3000, 5)).astype(float)),
         np.ones((3000, 5)),
+        np.eye(3, 2**15 + 1),
+        np.zeros((0, 5)),
     ],
-    ids=["any numbers", "too many steps", "one between two places", "one beyond", "all the same"],
+    ids=["any", "too many steps", "one between places", "one beyond", "nearly", "all the same", "too long", "none"],
 )
 def test_no_grid_is_found_where_there_is_none(X: np.ndarray) -> None:
     assert encoded(X) is None
@@ -83,16 +104,12 @@ def test_sets_on_different_grids_have_none_in_common() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 40), st.integers(1, 70), st.integers(1, 70), st.booleans(), st.integers(0, 2**32 - 1))
+@given(st.integers(2, 40), st.integers(1, 70), st.integers(1, 70), st.booleans(), st.integers(0, 2**32 - 1))
 def test_gaussian_on_a_grid_is_that_of_the_points(m: int, n: int, d: int, in_bytes: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     if in_bytes:
-        codes = rng.integers(0, 256, (m + n, d))
-        codes[0, 0], codes[-1, -1] = 0, 255  # so that there is something to tell a step from
-        found = encoded(codes / np.float32(255))
-        if found is None:  # too few points to tell the step from
-            return
-        points = found[0]
+        codes = np.concatenate([[np.zeros(d), np.ones(d)], rng.integers(0, 256, (m + n - 2, d))])  # they tell the step
+        (points,) = encoded(codes / np.float32(255)) or pytest.fail("no grid found")
     else:
         largest = 46000 / np.sqrt(d) / 2  # the farthest that points may be apart
         points = shorts(rng.integers(-int(largest), int(largest) + 1, (m + n, d)).astype(np.int16), 1e-3)
@@ -148,27 +165,82 @@ def test_coded_points_have_nearly_the_kernel_values_of_the_originals() -> None:
     np.testing.assert_array_equal(coded.part(np.arange(100, 120)).points.codes, coded.all().points.codes[100:120])
 
 
+def test_where_single_precision_would_show_points_must_be_exactly_on_the_grid() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (600, 8))
+    for X, narrow in ((pixels / 255, False), (pixels, True)):
+        for gamma in (0.1, 1e5):
+            found = Gaussian(gamma).on_grid(Workers(), as_points(X.astype(np.float32)))
+            assert (found is not None) == (gamma == 0.1 or narrow)
+
+
+def test_a_width_far_below_a_step_leaves_points_alone() -> None:
+    (points,) = encoded(1e20 * np.random.default_rng(0).integers(0, 9, (40, 3))) or pytest.fail("no grid found")
+    values = block(Gaussian(1.0), points, points)
+    np.testing.assert_array_equal(values, (points.codes[:, None] == points.codes).all(axis=2))
+
+
+@pytest.mark.parametrize("offset", [1500.0, 3700.0, 11000.0])
+def test_coded_points_do_not_wrap_around_however_far_from_the_origin(offset: float) -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((600, 70)) + offset * rng.standard_normal(70)).astype(np.float32)
+    X[0], X[1] = X[2:].mean(axis=0) + 4.0, X[2:].mean(axis=0) - 4.0  # farther out than the others, on either side
+    features = Features(Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**26, np.arange(len(X)))
+    axes = principal_axes(features, np.arange(2, 400), np.arange(400, 500))
+    assert axes is not None
+    values = Coded(features, axes).all().columns(np.array([1]))[0]
+    assert values == pytest.approx(np.exp(-0.01 * np.sum((X[0].astype(float) - X[1]) ** 2)), abs=1e-6)
+
+
+def test_points_that_hardly_differ_keep_an_axis() -> None:
+    X = np.random.default_rng(0).standard_normal((700, 70)).astype(np.float32)
+    features = Features(Gaussian(1e-9), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**26, np.arange(len(X)))
+    axes = principal_axes(features, np.arange(400), np.arange(400, 500))
+    assert axes is not None
+    least = axes.leaving(1e9)
+    assert least is not None
+    assert least.directions.shape == (70, 1)
+    np.testing.assert_allclose(Coded(features, least).all().columns(np.arange(5)), 1.0, atol=1e-5)
+    same = Features(Gaussian(1.0), as_points(np.ones((700, 1500))), EvaluationLedger(), Workers(), 0, 0, np.arange(700))
+    assert principal_axes(same, np.arange(400), np.arange(400, 500)) is None
+
+
 @pytest.mark.parametrize("n", [3000, 9000], ids=["exact way", "quick way"])
-def test_a_model_is_the_same_with_and_without_a_grid(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+def test_a_model_is_as_good_with_a_grid_as_without(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     rng = np.random.default_rng(1)
     centres = rng.integers(0, 256, (12, 40))
     X = np.clip(centres[rng.integers(12, size=n + 600)] + rng.normal(0, 60, (n + 600, 40)), 0, 255).round() / 255
     X = X.astype(np.float32)
     y = (X[:, :20].sum(axis=1) > X[:, 20:].sum(axis=1)).astype(int)
+    used = times_used(monkeypatch)
     with_grid = SVC(C=1.0, gamma=0.5, random_state=0).fit(X[:n], y[:n])
-    values = with_grid.decision_function(X[n:])
-    monkeypatch.setattr("slackwater.kernels.grid.grids_pay", lambda: False)
+    assert used
+    monkeypatch.setattr(grid, "grids_pay", lambda: False)
     without = SVC(C=1.0, gamma=0.5, random_state=0).fit(X[:n], y[:n])
-    np.testing.assert_allclose(with_grid.decision_function(X[n:]), values, atol=1e-4)
-    assert np.mean(np.sign(values) != np.sign(without.decision_function(X[n:]))) < 0.01
+    costs = [_cost(model, X[:n], y[:n]) for model in (with_grid, without)]
+    assert costs[0] == pytest.approx(costs[1], rel=2e-3 if n == 3000 else 0.05)
 
 
-def test_predictions_on_a_grid_are_those_in_double_precision() -> None:
+def _cost(model: SVC, X: np.ndarray, y: np.ndarray) -> float:
+    """The objective, in double precision."""
+    support = model.support_vectors_.astype(np.float64)
+    norm = model.dual_coef_[0] @ block(Gaussian(0.5), as_points(support), as_points(support)) @ model.dual_coef_[0]
+    points, model_of = as_points(X.astype(np.float64)), (model.dual_coef_, model.intercept_)
+    values = decision_values(Gaussian(0.5), points, as_points(support), *model_of, Workers())
+    return float(0.5 * norm + np.maximum(0.0, 1.0 - (2 * y - 1) * values[:, 0]).sum())
+
+
+@pytest.mark.parametrize(("n_support", "on_a_grid"), [(300, True), (100, False), (0, False)])
+def test_predictions_on_a_grid_are_those_in_double_precision(
+    monkeypatch: pytest.MonkeyPatch, n_support: int, on_a_grid: bool
+) -> None:
+    """With few support vectors there is no grid, since it would take longer to find it."""
     rng = np.random.default_rng(0)
     X = (rng.integers(0, 256, (900, 30)) / 255).astype(np.float32)
-    coefficients, biases = rng.standard_normal((3, 200)), rng.standard_normal(3)
+    coefficients, biases = rng.standard_normal((3, n_support)), rng.standard_normal(3)
+    used = times_used(monkeypatch)
     single, double = (
-        decision_values(Gaussian(0.2), as_points(Z), as_points(Z[:200]), coefficients, biases, Workers())
+        decision_values(Gaussian(0.2), as_points(Z), as_points(Z[:n_support]), coefficients, biases, Workers())
         for Z in (X, X.astype(np.float64))
     )
-    np.testing.assert_allclose(single, double, atol=2e-5)
+    assert bool(used) == on_a_grid
+    np.testing.assert_allclose(single, double, atol=3e-5)

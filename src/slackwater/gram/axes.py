@@ -27,7 +27,7 @@ JUDGES = 512  # others that say how much the axes leave out
 _FEWEST_FEATURES = 65  # below, there is nothing to save
 _MOST_FEATURES = 1024  # above, axes are found from so many points, for eigenvectors take the cube of the time
 _CHUNK_BYTES = 2**23  # of points that a thread turns at a time
-_FARTHEST = 46000  # steps from point to point, whose square fits into 31 bits
+_FARTHEST = 45000  # steps from point to point, whose square fits into 31 bits
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Axes:
         enough = np.flatnonzero(self.left_out <= most)
         if len(enough) == 0:
             return None
-        count = int(enough[0])
+        count = max(int(enough[0]), 1)
         return Axes(self.centre, np.ascontiguousarray(self.directions[:, :count]), self.left_out[: count + 1])
 
 
@@ -68,6 +68,7 @@ class Turned:
         if not isinstance(features.points, DensePoints):
             raise TypeError("axes are for dense points")
         self._features, self._points, self._axes = features, features.points, axes
+        self._chunk = max(1, _CHUNK_BYTES // (self._points.n_features * self._points.values.itemsize))
         self._coordinates = self._room(axes.directions.shape[1])
         self._norms = np.zeros(features.n)
         self._known = np.zeros(features.n, dtype=bool)
@@ -85,17 +86,15 @@ class Turned:
 
     def _turn(self, examples: IndexArray) -> None:
         wanted = examples[~self._known[examples]]
-        values = self._points.values
-        chunk = max(1, _CHUNK_BYTES // (values.shape[1] * values.itemsize))
 
         def turn(start: int) -> None:
-            some = wanted[start : start + chunk]
-            shifted = values[some]
+            some = wanted[start : start + self._chunk]
+            shifted = self._points.values[some]
             shifted -= self._axes.centre
             self._coordinates[some] = self._kept(shifted @ self._axes.directions)
             self._norms[some] = np.einsum("ij,ij->i", shifted, shifted, dtype=np.float64)
 
-        self._features.workers.run(turn, range(0, len(wanted), chunk))
+        self._features.workers.run(turn, range(0, len(wanted), self._chunk))
         self._known[wanted] = True
 
     def _room(self, axes: int) -> NDArray[Any]:
@@ -115,10 +114,14 @@ class Coded(Turned):
 
     def __init__(self, features: Features, axes: Axes) -> None:
         super().__init__(features, axes)
-        centre = axes.centre.astype(np.float64)
-        squares = self._points.squared_norms - 2.0 * (self._points.values @ axes.centre) + centre @ centre
-        step = 2.0 * math.sqrt(max(float(squares.max()), 1e-30)) / _FARTHEST
+        largest = max(self._features.workers.run(self._largest_square, range(0, features.n, self._chunk)))
+        step = 2.0 * math.sqrt(max(largest, 1e-30)) / _FARTHEST
         self._grid = Grid(np.zeros(axes.directions.shape[1]), step)
+
+    def _largest_square(self, start: int) -> float:
+        """Of some points' distances from the centre."""
+        shifted = self._points.values[start : start + self._chunk] - self._axes.centre
+        return float(np.einsum("ij,ij->i", shifted, shifted, dtype=np.float64).max())
 
     def _room(self, axes: int) -> NDArray[np.int16]:
         return untouched((self._features.n, axes + axes % 2), np.int16)  # two to a word
@@ -148,6 +151,8 @@ def principal_axes(features: Features, sample: IndexArray, others: IndexArray) -
     centre = chosen.mean(axis=0)
     chosen -= centre
     directions = _directions(chosen)
+    if directions.shape[1] == 0:  # all points are the same
+        return None
     judged = points.values[others] - centre
     norms = np.einsum("ij,ij->i", judged, judged, dtype=np.float64)
     reached = np.cumsum(np.square(judged @ directions, dtype=np.float64), axis=1)

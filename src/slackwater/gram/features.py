@@ -13,7 +13,6 @@ from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block, combinations
-from slackwater.kernels.grid import on_grid
 from slackwater.kernels.points import DensePoints, Floats, Points
 from slackwater.kernels.radial import Gaussian
 from slackwater.memory import untouched
@@ -69,7 +68,7 @@ class Features:
         points = self.points
         if not isinstance(points, DensePoints) or not isinstance(self.kernel, Gaussian) or points.dtype != np.float32:
             return self
-        found = on_grid(self.workers, points)
+        found = self.kernel.on_grid(self.workers, points)
         return self if found is None else replace(self, points=found[0])
 
     def columns(self, indices: IndexArray) -> Floats:

@@ -53,17 +53,24 @@ def worth_keeping(features: Features, problems: int) -> int:
 
     ``problems`` is how many share the rows: with several each is wanted more often.
     """
-    if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints | GridPoints):
+    effort = _effort(features)
+    if effort is None:
         return features.cache_bytes
-    return min(problems, 2) * max(features.points.effort, _FEW_COORDINATES) * _WORTH_KEEPING
+    return min(problems, 2) * max(effort, _FEW_COORDINATES) * _WORTH_KEEPING
 
 
 def _soon_computed(features: Features) -> bool:
     """Whether a value takes less time to compute than to fetch from a long row, which is a cache line from memory."""
-    if not isinstance(features.kernel, Gaussian) or not isinstance(features.points, DensePoints | GridPoints):
-        return False
-    few = features.points.effort <= _SOON_COMPUTED and features.points.dtype == np.float32
+    effort = _effort(features)
+    few = effort is not None and effort <= _SOON_COMPUTED and features.points.dtype == np.float32
     return few and features.n >= _LONG and features.ledger.limit is None
+
+
+def _effort(features: Features) -> int | None:
+    """How long a kernel value takes, in coordinates; None where that is not known."""
+    if isinstance(features.kernel, Gaussian) and isinstance(features.points, DensePoints | GridPoints):
+        return features.points.effort
+    return None
 
 
 def closed_ranks(kept: IndexArray) -> IndexArray:

@@ -150,8 +150,7 @@ def sparse_products(
     indptr: NDArray[np.int64],
     indices: Indices,
     data: Floats,
-    position: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    starts: NDArray[np.int32],
     owners: NDArray[np.uint32],
     values: Floats,
     rows: int,
@@ -170,11 +169,9 @@ def sparse_products(
             row = sums[k]
             row[:] = 0
             for entry in range(indptr[first + k], indptr[first + k + 1]):
-                at = position[indices[entry]]
-                if at >= 0:
-                    value = block.dtype.type(data[entry])
-                    for e in range(starts[at], starts[at + 1]):
-                        row[owners[e]] += value * block.dtype.type(values[e])
+                column, value = indices[entry], block.dtype.type(data[entry])
+                for e in range(starts[column], starts[column + 1]):
+                    row[owners[e]] += value * block.dtype.type(values[e])
         for i in range(rows):
             for k in range(count):
                 block[i * stride + first + k] = sums[k, i]
@@ -185,8 +182,7 @@ def sparse_l1_distances(
     indptr: NDArray[np.int64],
     indices: Indices,
     data: Floats,
-    position: NDArray[np.int32],
-    starts: NDArray[np.int64],
+    starts: NDArray[np.int32],
     owners: NDArray[np.uint32],
     values: Floats,
     rows: int,
@@ -212,12 +208,10 @@ def sparse_l1_distances(
             for i in range(rows):
                 sums[k, i] = norms[i] + own
             for entry in range(indptr[first + k], indptr[first + k + 1]):
-                at = position[indices[entry]]
-                if at >= 0:
-                    x = np.float64(data[entry])
-                    for e in range(starts[at], starts[at + 1]):
-                        z = np.float64(values[e])
-                        sums[k, owners[e]] += abs(z - x) - abs(z) - abs(x)
+                column, x = indices[entry], np.float64(data[entry])
+                for e in range(starts[column], starts[column + 1]):
+                    z = np.float64(values[e])
+                    sums[k, owners[e]] += abs(z - x) - abs(z) - abs(x)
         for i in range(rows):
             for k in range(count):
                 block[i * stride + first + k] = max(sums[k, i], 0.0)

@@ -175,7 +175,7 @@ def _sparse_combinations(
     kernel: Kernel, points: Points, support: SparsePoints, factors: Floats, workers: Workers
 ) -> NDArray[np.float64]:
     """The same for sparse rows: support vectors are turned to columns once for all points, as many as fit in memory."""
-    values = np.zeros((len(points), factors.shape[1]))
+    values, dtype = np.zeros((len(points), factors.shape[1])), np.result_type(points.dtype, support.dtype)
     together = max(1, COLUMNS_BYTES // support.columns_bytes) * support.tile_rows
     for offset in range(0, len(support), together):
         last = min(offset + together, len(support))
@@ -184,7 +184,7 @@ def _sparse_combinations(
         def evaluate(start: int, tiles: list[Tile] = tiles) -> None:
             right = points.slice(start, min(start + SPARSE_SUM_ROWS, len(points)))
             for first, left in tiles:
-                out = np.empty((len(left), len(right)), np.result_type(points.dtype, support.dtype))
+                out = np.empty((len(left), len(right)), dtype)
                 kernel.fill(left, right, out)
                 with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller
                     values[start : start + len(right)] += out.T @ factors[first : first + len(left)]

@@ -1,11 +1,12 @@
 """Points on a grid: coordinates that are whole numbers of one step, as pixels, counts and indicators are.
 
 Their squared distances are whole numbers of squared steps, which some processors find four times as fast as BLAS does
-those of fractions, and without error (``_grid_loops``).
+those of fractions, and without further error (``_grid_loops``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,9 @@ from slackwater.memory import rows_of, untouched
 from slackwater.workers import Workers
 
 _MOST = 255  # steps, in a byte
-_MOST_OFF = 1e-3  # of a step: more than single precision makes of pixels
+_MOST_OFF = 1e-3  # of a step, however coarse the numbers are
 _MOST_FEATURES = 2**15  # whose squared distances fit into 31 bits
-_GUESSED_FROM = 512  # points
+_GUESSED_FROM, _MOST_GUESSED_FROM = 512, 2**20  # points, with so many coordinates in all
 _GUESSES = 4
 _ROWS_AT_A_TIME = 2048
 WORD = 4  # bytes, whose coordinates are multiplied together
@@ -83,7 +84,7 @@ class GridPoints(Vectors):
 
         words = self.codes.view(np.uint32), right.codes.view(np.uint32)
         code, flip = self.codes.dtype.type(0), np.uint32(0x80808080 if self.codes.itemsize == 1 else 0)
-        factor = np.float32(-gamma * self.grid.step**2)
+        factor = np.float32(max(-gamma * self.grid.step**2, -1e38))  # infinite, it would make nought NaN
         _grid_loops.gaussian32(*words, code, flip, self.own, right.others, factor, out, stride)
 
 
@@ -94,29 +95,40 @@ def grids_pay() -> bool:
     return _grid_loops.available()
 
 
-def on_grid(workers: Workers, *sets: DensePoints) -> list[GridPoints] | None:
-    """Sets of points on one grid; None where they are on none, or where that would gain nothing on this machine."""
-    if not grids_pay() or not 0 < sets[0].n_features <= _MOST_FEATURES:
+def on_grid(workers: Workers, rounding: float, *sets: DensePoints) -> list[GridPoints] | None:
+    """Sets of points on one grid; None where they are on none, or where that would gain nothing on this machine.
+
+    Coordinates may be off by what rounding makes of them, ``rounding`` times the largest of them all.
+    """
+    if not grids_pay() or not 0 < sets[0].n_features <= _MOST_FEATURES or not all(len(each) for each in sets):
         return None
-    step = _guessed_step(np.concatenate([each.values[:: 1 + len(each) // _GUESSED_FROM] for each in sets]))
+    step = _guessed_step(_some_rows(sets))
     if step is None:
         return None
-    extremes = [_extremes(each.values, workers) for each in sets]
-    origin = np.min([low for low, _ in extremes], axis=0).astype(np.float64)
-    if (np.max([high for _, high in extremes], axis=0) - origin).max() > (_MOST + _MOST_OFF) * step:
+    lows, highs = zip(*(_extremes(each.values, workers) for each in sets), strict=True)
+    low, high = np.min(lows, axis=0).astype(np.float64), np.max(highs, axis=0).astype(np.float64)
+    most_off = min(rounding * float(max(-low.min(), high.max())) / step, _MOST_OFF)
+    if (high - low).max() > (_MOST + most_off) * step:
         return None
-    grid, found = Grid(origin, step), []
+    grid, found = Grid(low, step), []
     for each in sets:
-        points = _encoded(each, grid, workers)
+        points = _encoded(each, grid, most_off, workers)
         if points is None:
             return None
         found.append(points)
     return found
 
 
+def _some_rows(sets: Sequence[DensePoints]) -> Floats:
+    """Rows here and there, from which a step can be guessed."""
+    count = max(2, min(_GUESSED_FROM, _MOST_GUESSED_FROM // sets[0].n_features))
+    return np.concatenate([each.values[:: 1 + len(each) // count] for each in sets])
+
+
 def _guessed_step(values: Floats) -> float | None:
     """The step of a grid that some points are on, by what is between them and the lowest."""
-    above = (values - values.min(axis=0)).astype(np.float64)
+    above = values.astype(np.float64)
+    above -= above.min(axis=0)
     largest = float(above.max(initial=0.0))
     above = above[above > 1e-3 * largest / _MOST]
     if above.size == 0:
@@ -143,8 +155,8 @@ def _extremes(values: Floats, workers: Workers) -> tuple[Floats, Floats]:
     return np.min(lows, axis=0), np.max(highs, axis=0)
 
 
-def _encoded(points: DensePoints, grid: Grid, workers: Workers) -> GridPoints | None:
-    """The places of points on a grid; None if one of them is off."""
+def _encoded(points: DensePoints, grid: Grid, most_off: float, workers: Workers) -> GridPoints | None:
+    """The places of points on a grid; None if one of them is off by more of a step."""
     from slackwater.kernels import _grid_loops
 
     n, d = points.values.shape
@@ -154,7 +166,7 @@ def _encoded(points: DensePoints, grid: Grid, workers: Workers) -> GridPoints | 
     def encode(start: int) -> bool:
         part = slice(start, start + _ROWS_AT_A_TIME)
         return _grid_loops.encode(
-            points.values[part], grid.origin, grid.step, _MOST_OFF, codes[part], own[part], others[part]
+            points.values[part], grid.origin, grid.step, most_off, codes[part], own[part], others[part]
         )
 
     return GridPoints(codes, grid, own, others) if all(workers.run(encode, range(0, n, _ROWS_AT_A_TIME))) else None

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse
@@ -223,7 +223,8 @@ class SparsePoints(Vectors):
     @cached_property
     def columns(self) -> Columns:
         """The entries column by column; kept, since one block asks for them once a tile."""
-        return Columns(self)
+        turned = self.raw.tocsc()
+        return Columns(turned.indptr.astype(np.int32, copy=False), turned.indices.astype(np.uint32), turned.data)
 
     def _compute_norms(self) -> NDArray[np.float64]:
         from slackwater.kernels import _loops
@@ -231,29 +232,12 @@ class SparsePoints(Vectors):
         return _loops.sparse_squared_norms(self.indptr, self.data)
 
 
-class Columns:
-    """The entries of a few sparse rows, column by column.
+class Columns(NamedTuple):
+    """The entries of a few sparse rows, column by column."""
 
-    Attributes
-    ----------
-    position : ndarray of int32, shape (n_features,)
-        Number of each column among those in use, -1 for others.
-    starts : ndarray of int64, shape (columns in use + 1,)
-        Where the entries of each begin.
-    rows, values : ndarray
-        Of each entry. Rows are counted without a sign: compiled loops would ask each whether it is negative.
-    """
-
-    def __init__(self, points: SparsePoints) -> None:
-        start, stop = points.extent
-        columns = points.indices[start:stop]
-        order = np.argsort(columns, kind="stable")
-        used, starts = np.unique(columns[order], return_index=True)
-        self.position = np.full(points.n_features, -1, np.int32)
-        self.position[used] = np.arange(used.size, dtype=np.int32)
-        self.starts = np.append(starts, len(order)).astype(np.int64)
-        self.rows = np.repeat(np.arange(len(points), dtype=np.uint32), np.diff(points.indptr))[order]
-        self.values = points.data[start:stop][order]
+    starts: NDArray[np.int32]  # where the entries of each column begin, and the last ones end
+    rows: NDArray[np.uint32]  # of each entry; compiled loops would ask whether a number with a sign is negative
+    values: Floats
 
 
 class ObjectPoints(Points):

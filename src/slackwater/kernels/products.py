@@ -74,9 +74,7 @@ def _dense_products(left: Floats, right: Floats, out: Floats) -> None:
 def _sparse_products(left: SparsePoints, right: SparsePoints, out: Floats) -> None:
     from slackwater.kernels import _loops
 
-    columns = left.columns
-    entries = columns.position, columns.starts, columns.rows, columns.values
-    _loops.sparse_products(right.indptr, right.indices, right.data, *entries, len(left), *flatten(out))
+    _loops.sparse_products(right.indptr, right.indices, right.data, *left.columns, len(left), *flatten(out))
 
 
 def _dense_l1(left: Floats, right: Floats, out: Floats) -> None:
@@ -88,6 +86,4 @@ def _dense_l1(left: Floats, right: Floats, out: Floats) -> None:
 def _sparse_l1(left: SparsePoints, right: SparsePoints, out: Floats) -> None:
     from slackwater.kernels import _loops
 
-    columns = left.columns
-    entries = columns.position, columns.starts, columns.rows, columns.values
-    _loops.sparse_l1_distances(right.indptr, right.indices, right.data, *entries, len(left), *flatten(out))
+    _loops.sparse_l1_distances(right.indptr, right.indices, right.data, *left.columns, len(left), *flatten(out))

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.kernels.base import require_positive, vector_pair
-from slackwater.kernels.grid import GridPoints
+from slackwater.kernels.grid import GridPoints, on_grid
 from slackwater.kernels.points import DensePoints, Floats, Points, Vectors, quicker_form
 from slackwater.kernels.products import flatten, inner_products, l1_distances
+from slackwater.workers import Workers
 
 # Largest error of gamma |z - x|² that single precision may cause; where it is larger, values are computed in double.
 SINGLE_PRECISION_ERROR = 1e-5
@@ -52,7 +53,7 @@ class Gaussian:
     def fill(self, left: Points, right: Points, out: Floats) -> None:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
         first, second = vector_pair(left, right, self.name)
-        if isinstance(first, GridPoints) and isinstance(second, GridPoints) and first.grid is second.grid:
+        if isinstance(first, GridPoints) and isinstance(second, GridPoints) and first.grid is second.grid:  # one object
             first.fill_gaussian(second, self.gamma, *flatten(out))
         elif out.dtype == np.float32 and self.needs_double(first, second):
             self._fill_by_norms(first, second, out)
@@ -83,6 +84,14 @@ class Gaussian:
         if len(there) == len(moved) and self._too_far(there[0]) < self._too_far(points):
             return there
         return [points, *others]
+
+    def on_grid(self, workers: Workers, *sets: DensePoints) -> list[GridPoints] | None:
+        """Sets of points in single precision on one grid, if they are on one but for their rounding.
+
+        Where single precision would show in the values, they must be exactly there.
+        """
+        exactly = any(self.needs_double(each, each) for each in sets)
+        return on_grid(workers, 0.0 if exactly else 2.0 * float(np.finfo(np.float32).eps), *sets)
 
     def _too_far(self, points: Vectors) -> int:
         return int(np.count_nonzero(points.squared_norms > self._largest_in_single))

@@ -42,11 +42,11 @@ def precise_enough(solver: DualBlocks, training_set: TrainingSet) -> Features | 
     lean, gamma = features.lean(), features.kernel.gamma
     if not isinstance(lean.points, DensePoints):
         return features
-    on_grid = lean.on_grid()  # where distances are exact
+    placed = lean.on_grid()  # where distances have no error of their own
     error = float(np.finfo(np.float32).eps)
-    if on_grid is lean:
+    if placed is lean:
         # Of gamma |x - z|²; points beyond the limit have their values from distances in double precision.
         errors = np.minimum(error * gamma * lean.points.squared_norms, SINGLE_PRECISION_ERROR)
         error = max(error, float(np.sqrt(np.mean(errors**2))))
     most = solver.C * float(np.linalg.norm(training_set.weights))
-    return on_grid if error * most <= DEFAULT_TOL else features
+    return placed if error * most <= DEFAULT_TOL else features

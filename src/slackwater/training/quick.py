@@ -61,10 +61,9 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     endings = endings_in_span(growth, features, rng) if training_set.certified else None
     if endings is not None:
         return endings
-    if whole.n < (_FEWEST_TO_GROW if growth.support_share() < _MOST else 2 * _FEWEST_TO_GROW):
-        growth.economise(principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE]))
-        return _looked_at(growth, rng, _with_all(growth)).endings
     growth.economise(principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE]))
+    if whole.n < (_FEWEST_TO_GROW if growth.support_share() < _MOST else 2 * _FEWEST_TO_GROW):
+        return _looked_at(growth, rng, _with_all(growth)).endings
     return _grown(growth, shuffled, rng)
 
 
