@@ -7,6 +7,7 @@ slackwater does not pay for importing numba.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -86,6 +87,7 @@ def _of_two(name: str) -> Any:
 larger, smaller = _of_two("maxnum"), _of_two("minnum")
 
 
+@functools.cache
 def processor_has(feature: str) -> bool:
     """Whether the processor has a set of instructions (by LLVM's name), and loops are compiled for this processor."""
     theirs_alone = not (numba.config.CPU_NAME or numba.config.CPU_FEATURES)

@@ -176,7 +176,7 @@ class SparsePoints(Vectors):
     @property
     def columns_bytes(self) -> int:
         """Memory that the columns of ``tile_rows`` of these rows take, about."""
-        return 4 * self.n_features + math.ceil(self._entries_a_row * self.tile_rows) * (8 + self.dtype.itemsize)
+        return 4 * self.n_features + math.ceil(self._entries_a_row * self.tile_rows) * (4 + self.dtype.itemsize)
 
     @property
     def _entries_a_row(self) -> float:

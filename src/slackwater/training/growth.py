@@ -195,33 +195,38 @@ class Growth:
         others = self.active[~(self.alpha[:, self.active] > 0.0).any(axis=0)]
         return others if len(others) >= FEWEST_KNOWN else self.active
 
-    def economise(self, axes: Axes | None) -> None:
-        """From now on judge newcomers, compute rows and keep them as cheaply as the models to come will hardly feel.
+    def sketch_along(self, axes: Axes | None) -> None:
+        """From now on judge newcomers first along a few axes; on a grid, by the points themselves: none is quicker."""
+        if isinstance(self.features.points, GridPoints):
+            self.sketch = self.features
+        if axes is None:
+            return
+        few, way = axes.leaving(_MOST_DROPPED * axes.left_out[0]), ways_to_turn()[0]
+        if few is not None and way.SHARE * few.share <= _SHARE_OF_FEATURES and self._has_room_for(few):
+            self.sketch = way(self.features, few).all()
 
-        That is: judge along a few axes, compute along nearly all that tell, keep values in two bytes.
+    def economise(self, axes: Axes | None) -> None:
+        """From now on compute rows and keep them as cheaply as the models to come will hardly feel.
+
+        That is: compute along nearly all axes that tell, keep values in two bytes.
         """
         if not isinstance(self.features.kernel, Gaussian):
             return
         rounding = ROUNDING * np.linalg.norm(self.alpha[:, self.active], axis=1)
         self.coarse = self._tolerates(_normally(rounding, _OTHERS))
-        if isinstance(self.features.points, GridPoints):
-            self.sketch = self.features  # none is quicker
-        if axes is None:
+        most = None if axes is None else axes.leaving(_MOST_OFF / self.features.kernel.gamma)
+        if not self.coarse or most is None or not self._has_room_for(most):
             return
-        few, most = axes.leaving(_MOST_DROPPED * axes.left_out[0]), axes.leaving(_MOST_OFF / self.features.kernel.gamma)
-        room = self.features.matrix_bytes // 2
-        ways = ways_to_turn()
-        if few is not None and ways[0].SHARE * few.share <= _SHARE_OF_FEATURES and few.fit_into(room, self.features):
-            self.sketch = ways[0](self.features, few).all()
-        if not self.coarse or most is None or not most.fit_into(room, self.features):
-            return
-        for way in ways:
+        for way in ways_to_turn():
             if way.SHARE * most.share <= _SHARE_FOR_ROWS:
                 turned = way(self.features, most)
                 errors = self._errors_of(turned)
                 if self._tolerates(errors + _normally(rounding, errors.shape[1])):
                     self.turned = turned
                     return
+
+    def _has_room_for(self, axes: Axes) -> bool:
+        return axes.fit_into(self.features.matrix_bytes // 2, self.features)
 
     def _tolerates(self, errors: NDArray[np.float64]) -> bool:
         """Whether responses of each problem may have errors such as these, (problems, cases).

@@ -61,9 +61,11 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     endings = endings_in_span(growth, features, rng) if training_set.certified else None
     if endings is not None:
         return endings
-    growth.economise(principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE]))
+    axes = principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE])
+    growth.economise(axes)
     if whole.n < (_FEWEST_TO_GROW if growth.support_share() < _MOST else 2 * _FEWEST_TO_GROW):
         return _looked_at(growth, rng, _with_all(growth)).endings
+    growth.sketch_along(axes)
     return _grown(growth, shuffled, rng)
 
 
