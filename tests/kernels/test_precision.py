@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.sparse import csr_array
 
 from reference import kernels as naive
 from slackwater.expansion import decision_values
-from slackwater.kernels import Gaussian, _loops, as_points, block
+from slackwater.kernels import Gaussian, _few_loops, _loops, as_points, block
 from slackwater.kernels.points import DensePoints
 from slackwater.workers import Workers
 
@@ -108,9 +109,10 @@ def test_all_tiles_of_a_data_set_are_computed_in_the_same_precision() -> None:
     np.testing.assert_allclose(whole, double, rtol=1e-5, atol=1e-7)
 
 
-def test_a_few_points_far_from_the_origin_are_as_exact_as_the_others() -> None:
+@pytest.mark.parametrize("coordinates", [20, 80])  # by differences, and by norms
+def test_a_few_points_far_from_the_origin_are_as_exact_as_the_others(coordinates: int) -> None:
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(300, 20))
+    X = rng.normal(size=(300, coordinates)) * math.sqrt(20 / coordinates)
     X[::15, 0] += 300.0  # far, and near to one another
     X[7::15] *= 5.0  # about the limit
     X = X.astype(np.float32)
@@ -119,6 +121,38 @@ def test_a_few_points_far_from_the_origin_are_as_exact_as_the_others() -> None:
     values = block(Gaussian(0.5), points, points)
     assert np.max(np.abs(values - exact)) <= 2e-5
     assert np.count_nonzero(exact[::15, ::15] > 1e-6) > 20  # it is not zeros that agree
+
+
+@pytest.mark.parametrize(("rows", "columns", "coordinates"), [(1, 1, 1), (5, 273, 3), (8, 600, 54), (3, 40, 64)])
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_gaussian_of_few_coordinates_equals_its_numpy_twin(
+    rows: int, columns: int, coordinates: int, apart: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    left, right = (rng.normal(size=(n, coordinates)).astype(np.float32) for n in (rows, columns))
+    own, others = (0.0 * (x**2).sum(axis=1) if apart else 0.1 * (x**2).sum(axis=1) for x in (left, right))
+    out = np.full((rows, columns + 7), 7.0, np.float32)
+    _few_loops.gaussian32(left, right, np.float32(0.1), own, others, apart, out.reshape(-1), columns + 7)
+    exact = naive.pairwise(naive.gaussian(0.1), left.astype(np.float64), right.astype(np.float64))
+    np.testing.assert_allclose(out[:, :columns], exact, atol=2e-6)
+    assert (out[:, columns:] == 7.0).all()
+
+
+def test_differences_of_few_coordinates_lose_nothing_however_far_from_the_origin() -> None:
+    X = (1e5 + np.random.default_rng(0).random((200, 6))).astype(np.float32)
+    exact = naive.pairwise(naive.gaussian(2.0), X.astype(np.float64), X.astype(np.float64))
+    np.testing.assert_allclose(block(Gaussian(2.0), as_points(X), as_points(X)), exact, atol=5e-7)
+
+
+@pytest.mark.parametrize(("far", "stays"), [(30.0, False), (1e4, True)])
+def test_coordinates_in_double_are_rounded_where_values_do_not_feel_it(far: float, stays: bool) -> None:
+    X = far + np.random.default_rng(0).normal(size=(200, 4)) * [[1.0, 0.1, 1.0, 1.0]]
+    points = DensePoints(X)
+    assert Gaussian(1.0).feels_rounding(points) is stays
+    assert Gaussian(1.0).needs_double(points, points)  # by norms
+    exact = naive.pairwise(naive.gaussian(1.0), X, X)
+    rounded = as_points(X.astype(np.float32))
+    assert bool(np.abs(block(Gaussian(1.0), rounded, rounded) - exact).max() > 1e-5) is stays
 
 
 def far_from_the_origin() -> np.ndarray:

@@ -59,7 +59,7 @@ class Features:
             (points,) = self.kernel.seen_from_middle(points)
         if points.dtype == single:
             return self if points is self.points else replace(self, points=points)
-        if self.kernel.needs_double(points, points):
+        if self.kernel.feels_rounding(points):
             return replace(self, points=DensePoints(points.values, dtype=single))
         return replace(self, points=DensePoints(points.dense(single)))
 

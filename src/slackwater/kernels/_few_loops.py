@@ -22,35 +22,40 @@ WIDTH = 272  # with 256 the coordinates of a turn would compete for the same lin
 
 @compiled
 def gaussian32(
-    left: Floats, right: Floats, own: Floats, others: Floats, twice: Any, block: Floats, stride: int
+    left: Floats, right: Floats, gamma: Any, own: Floats, others: Floats, apart: bool, block: Floats, stride: int
 ) -> None:
-    """block[i, j] <- exp(twice·<left_i, right_j> - own_i - others_j), that is exp(-gamma |left_i - right_j|²)."""
+    """block[i, j] <- exp(-gamma |left_i - right_j|²), by products or by the differences of coordinates.
+
+    With products it is exp(2·gamma <left_i, right_j> - own_i - others_j). With differences, ``apart``, own and others
+    are to be zero; no digit is lost then, however far from the origin the points are. Both take about as long.
+    """
     rows, coordinates = left.shape
     turns = (coordinates + TERMS - 1) // TERMS
-    factors = _factors(left, twice, turns)
+    factors, scale = _factors(left, turns), -gamma if apart else f32(2) * gamma
     sums, packed = np.empty(ROWS * WIDTH, f32), np.zeros(turns * TERMS * WIDTH, f32)
     for first in range(0, right.shape[0], WIDTH):
         count = min(WIDTH, right.shape[0] - first)
         _pack(right, first, count, packed)
         for row in range(0, rows, ROWS):
-            _sum_products(factors, row * turns * TERMS, packed, turns, sums)
+            if apart:
+                _sum_squares(factors, row * turns * TERMS, packed, turns, sums)
+            else:
+                _sum_products(factors, row * turns * TERMS, packed, turns, sums)
             for i in range(row, min(row + ROWS, rows)):
-                begin = (i - row) * WIDTH
-                place = i * stride + first
-                _finish(
-                    sums[begin : begin + count], own[i], others[first : first + count], block[place : place + count]
-                )
+                begin, place = (i - row) * WIDTH, i * stride + first
+                mine, out = sums[begin : begin + count], block[place : place + count]
+                _finish(mine, scale, own[i], others[first : first + count], out)
 
 
 @compiled
-def _factors(left: Floats, twice: Any, turns: int) -> Floats:
+def _factors(left: Floats, turns: int) -> Floats:
     """The left points, ROWS of them at a time and TERMS of their coordinates a turn; zeros make up the numbers."""
     groups = (left.shape[0] + ROWS - 1) // ROWS
     factors = np.zeros(groups * turns * ROWS * TERMS, f32)
     for i in range(left.shape[0]):
         for k in range(left.shape[1]):
             turn = i // ROWS * turns + k // TERMS
-            factors[(turn * ROWS + i % ROWS) * TERMS + k % TERMS] = twice * left[i, k]
+            factors[(turn * ROWS + i % ROWS) * TERMS + k % TERMS] = left[i, k]
     return factors
 
 
@@ -81,7 +86,23 @@ def _sum_products(factors: Floats, first: int, packed: Floats, turns: int, sums:
             sums[WIDTH + j] += e * w + g * x + h * y + i * z
 
 
+@compiled_reordering  # as above
+def _sum_squares(factors: Floats, first: int, packed: Floats, turns: int, sums: Floats) -> None:
+    """Squared distances of two left points, four coordinates a turn, from all that are packed; as ``_sum_products``."""
+    for j in range(ROWS * WIDTH):
+        sums[j] = f32(0)
+    for turn in range(turns):
+        f, p = first + turn * ROWS * TERMS, turn * TERMS * WIDTH
+        a, b, c, d = factors[f], factors[f + 1], factors[f + 2], factors[f + 3]
+        e, g, h, i = factors[f + 4], factors[f + 5], factors[f + 6], factors[f + 7]
+        for j in range(WIDTH):
+            w, x = packed[p + j], packed[p + WIDTH + j]
+            y, z = packed[p + 2 * WIDTH + j], packed[p + 3 * WIDTH + j]
+            sums[j] += (a - w) ** 2 + (b - x) ** 2 + (c - y) ** 2 + (d - z) ** 2
+            sums[WIDTH + j] += (e - w) ** 2 + (g - x) ** 2 + (h - y) ** 2 + (i - z) ** 2
+
+
 @compiled_fusing
-def _finish(sums: Floats, own: Any, others: Floats, out: Floats) -> None:
+def _finish(sums: Floats, scale: Any, own: Any, others: Floats, out: Floats) -> None:
     for j in range(out.size):
-        out[j] = exp32(sums[j] - (own + others[j]))
+        out[j] = exp32(scale * sums[j] - (own + others[j]))

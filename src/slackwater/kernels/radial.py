@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, cast
 
@@ -28,8 +29,8 @@ class Gaussian:
 
     Squared distances come from inner products, :math:`\\|x\\|^2 + \\|z\\|^2 - 2\\langle x, z\\rangle`. In
     float32 that difference is off by about :math:`\\varepsilon\\max\\|x\\|^2`; where :math:`\\gamma` makes
-    this matter (raw features in the thousands) the values of two points that are so far from the origin are
-    computed in double precision and rounded at the end.
+    this matter (raw features in the thousands) distances are sums of squared differences, if the points have
+    few coordinates, and else those of two points so far from the origin are computed in double precision.
 
     Parameters
     ----------
@@ -56,7 +57,10 @@ class Gaussian:
         if isinstance(first, GridPoints) and isinstance(second, GridPoints) and first.grid is second.grid:  # one object
             first.fill_gaussian(second, self.gamma, *flatten(out))
         elif out.dtype == np.float32 and self.needs_double(first, second):
-            self._fill_by_norms(first, second, out)
+            if _few_coordinates(first, second) and first.raw.dtype == second.raw.dtype == np.float32:
+                self._fill_few(first, second, out, apart=True)
+            else:
+                self._fill_by_norms(first, second, out)
         else:
             self._fill(first, second, out)
 
@@ -72,6 +76,17 @@ class Gaussian:
         """Whether single precision would show in the kernel values."""
         largest = max(left.largest_squared_norm, right.largest_squared_norm)
         return bool(largest > self._largest_in_single)
+
+    def feels_rounding(self, points: DensePoints) -> bool:
+        """Whether values would change if the coordinates were rounded to single precision.
+
+        By differences of few coordinates they change by at most ε √γ |x| (the largest of t exp(-t²) is 0.43); else
+        squared distances come from norms, which lose more.
+        """
+        if points.n_features > _FEW_COORDINATES:
+            return self.needs_double(points, points)
+        error = float(np.finfo(np.float32).eps) * math.sqrt(self.gamma * points.largest_squared_norm)
+        return error > SINGLE_PRECISION_ERROR
 
     def seen_from_middle(self, points: DensePoints, *others: DensePoints) -> list[DensePoints]:
         """Sets of points, moved to the middle of the first if fewer of it are too far for single precision from there.
@@ -128,20 +143,36 @@ class Gaussian:
         return out
 
     def _fill(self, left: Vectors, right: Vectors, out: Floats) -> None:
-        from slackwater.kernels import _few_loops, _loops
+        from slackwater.kernels import _loops
 
-        with np.errstate(over="ignore"):  # looked for by whoever asked for the block
-            left_terms = (self.gamma * left.squared_norms).astype(out.dtype)
-            right_terms = (self.gamma * right.squared_norms).astype(out.dtype)
-        twice = out.dtype.type(2 * self.gamma)
-        dense = isinstance(left, DensePoints) and isinstance(right, DensePoints)
-        if dense and left.n_features <= _FEW_COORDINATES and out.dtype == np.float32:
-            points = left.dense(out.dtype), right.dense(out.dtype)
-            _few_loops.gaussian32(*points, left_terms, right_terms, twice, *flatten(out))
+        if out.dtype == np.float32 and _few_coordinates(left, right):
+            self._fill_few(left, right, out, apart=False)
             return
         inner_products(left, right, out)
         finish = _loops.gaussian_finish32 if out.dtype == np.float32 else _loops.gaussian_finish64
-        finish(*flatten(out), left_terms, right_terms, twice)
+        finish(*flatten(out), *self._terms(left, right, out.dtype), out.dtype.type(2 * self.gamma))
+
+    def _fill_few(self, left: Vectors, right: Vectors, out: Floats, apart: bool) -> None:
+        """Of points with few coordinates, by their differences or by products."""
+        from slackwater.kernels import _few_loops
+
+        terms = self._terms(left, right, out.dtype)
+        if apart:
+            terms = np.zeros_like(terms[0]), np.zeros_like(terms[1])
+        points = left.dense(out.dtype), right.dense(out.dtype)
+        _few_loops.gaussian32(*points, out.dtype.type(self.gamma), *terms, apart, *flatten(out))
+
+    def _terms(self, left: Vectors, right: Vectors, dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
+        """What the points' own norms have to do with a distance."""
+        with np.errstate(over="ignore"):  # looked for by whoever asked for the block
+            left_terms = (self.gamma * left.squared_norms).astype(dtype)
+            right_terms = (self.gamma * right.squared_norms).astype(dtype)
+        return left_terms, right_terms
+
+
+def _few_coordinates(left: Vectors, right: Vectors) -> bool:
+    dense = isinstance(left, DensePoints) and isinstance(right, DensePoints)
+    return dense and left.n_features <= _FEW_COORDINATES
 
 
 @dataclass(frozen=True)
