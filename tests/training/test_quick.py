@@ -42,11 +42,11 @@ def narrow(n=N, seed=0):
     return X.astype(np.float32), y, {"C": 100.0, "gamma": 0.3}
 
 
-def smooth(n=N, seed=0):
+def smooth(n=N, seed=0, blur=0.25):
     """Rings in the plane, where a few hundred points span nearly everything a Gaussian can be made of."""
     rng = np.random.default_rng(seed)
     angle, ring = 2 * np.pi * rng.random(n), rng.integers(4, size=n)
-    radius = 1.0 + ring + 0.25 * rng.standard_normal(n)
+    radius = 1.0 + ring + blur * rng.standard_normal(n)
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), ring % 2, {"C": 100.0, "gamma": 1.0}
 
 
@@ -84,6 +84,11 @@ def test_the_data_decide_which_way_is_taken(monkeypatch, road):
     X, y, settings = ROADS[road]()
     expected = "span" if road == "smooth" else road
     assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == {expected}
+
+
+def test_where_hardly_any_example_is_a_misfit_a_smooth_span_is_not_worth_it(monkeypatch):
+    X, y, settings = smooth(blur=0.1)
+    assert "span" not in road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y))
 
 
 @pytest.mark.parametrize("road", ["span", "smooth"])

@@ -87,6 +87,12 @@ def test_detail_without_end_is_not_smooth():
     assert smooth_basis(gram, 400) is None
 
 
+def test_points_that_fade_too_slowly_are_not_worth_a_try():
+    """Smooth, but so many points would be needed that looking for them costs more than it may gain."""
+    assert not fades(gaussian_gram(np.random.default_rng(0).uniform(-1, 1, (512, 6)), 0.5))
+    assert fades(gaussian_gram(np.random.default_rng(0).uniform(0, 8, (512, 2)), 4.0))
+
+
 def test_coefficients_of_the_points_give_the_same_function():
     gram, basis, problem = span_problem()
     model = SpanModel(np.random.default_rng(0).standard_normal(len(basis.members)), 0.3)

@@ -32,6 +32,7 @@ from slackwater.training.span import (
 )
 
 _FEWEST_BOUNDED = 0.1  # of the sample are bounded support vectors where labels are noisy
+_FEWEST_MISFITS = 0.01  # of the sample, bounded support vectors, for a smooth span to pay: spirals 0.003, rings 0.02
 _POOL = 512
 _SMOOTH_POOL, _MOST_SMOOTH = 2048, 1024  # points to choose from, and to choose, where the kernel is smooth
 _MOST_LOST = 0.08  # of the sample's optimum, for the span to do: with rounding, which costs less with all examples
@@ -127,7 +128,12 @@ def _if_noisy(growth: Growth, sample: Features, rng: np.random.Generator) -> Cho
 
 
 def _if_smooth(growth: Growth, sample: Features, rng: np.random.Generator) -> Chosen | None:
-    """So many points as nearly span everything. Half as many may do far worse: what is left out fades quickly."""
+    """So many points as nearly span everything. Half as many may do far worse: what is left out fades quickly.
+
+    Where hardly any example is a misfit, there are few support vectors, and growth finds them sooner.
+    """
+    if growth.bounded_share() < _FEWEST_MISFITS:
+        return None
     candidates = rng.permutation(growth.part.order)[:_SMOOTH_POOL]
     if not fades(_gram(sample, candidates[:_POOL])):
         return None
