@@ -72,14 +72,17 @@ def called(builder: Any, name: str, result: Any, arguments: Sequence[Any]) -> An
 
 
 def _of_two(name: str) -> Any:
-    """LLVM's own choice of one of two doubles. A loop that compares and assigns is not taken for a maximum."""
+    """LLVM's own choice of one of two numbers. A loop that compares and assigns is not taken for a maximum."""
 
     def choose(context: Any, one: Any, other: Any) -> Any:
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            double = ir.DoubleType()
-            return builder.call(called(builder, f"llvm.{name}.f64", double, [double, double]), arguments)
+        number, kind = (numba.float64, ir.DoubleType())
+        if one == other == numba.float32:
+            number, kind = (numba.float32, ir.FloatType())
 
-        return numba.float64(numba.float64, numba.float64), emit
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.call(called(builder, f"llvm.{name}.f{number.bitwidth}", kind, [kind, kind]), arguments)
+
+        return number(number, number), emit
 
     return intrinsic(choose)
 

@@ -212,7 +212,27 @@ def test_values_that_are_soon_computed_are_not_gathered_from_long_rows(monkeypat
         features = features_of(X)
         features.ledger.limit = limit
         rows = SelectedRows(features, RowMemory(features), coarse=True)
-        block = rows.fetch(np.arange(30))
+        rows.fetch(np.arange(30))
         before = features.ledger.train
-        np.testing.assert_allclose(block.among(np.arange(30)), gaussian(X)[:30, :30], atol=1e-5)
+        np.testing.assert_allclose(rows.square(np.arange(30)), gaussian(X)[:30, :30], atol=1e-5)
         assert features.ledger.train - before == (900 if computed else 0)
+
+
+@pytest.mark.parametrize("coarse", [False, True])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_of_a_square_only_what_no_row_holds_is_computed(coarse, n_threads, monkeypatch):
+    monkeypatch.setattr(selected, "_FEWEST_SHARED", 1)
+    X = np.random.default_rng(0).random((80, 90)).astype(np.float32)
+    with Workers(n_threads) as workers:
+        features = features_of(X, workers=workers)
+        rows = SelectedRows(features, RowMemory(features), coarse)
+        rows.fetch(np.arange(10, 40))
+        chosen = np.random.default_rng(1).permutation(60)[:50]
+        before = features.ledger.train
+        found = rows.square(chosen)
+        held = np.isin(chosen, np.arange(10, 40))
+        assert 0 < held.sum() < 50
+        assert features.ledger.train - before == (~held).sum() ** 2
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, gaussian(X)[np.ix_(chosen, chosen)], atol=1e-5)
+        np.testing.assert_array_equal(found, found.T)

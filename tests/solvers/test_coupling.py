@@ -130,6 +130,28 @@ def _plain_pairs(gram, labels, caps, alpha, shortfall, tolerance, most_steps):
     return most_steps
 
 
+@given(seed=st.integers(0, 10_000), C=st.sampled_from([1.0, 100.0]))
+def test_a_block_in_single_precision_is_solved_as_well_as_its_tolerance_asks_for(seed, C):
+    X, labels = noisy_blobs(300, seed)
+    gram, caps = gaussian_gram(X, 0.5), np.full(300, C)
+    values = []
+    for kind in (np.float32, np.float64):
+        alpha, shortfall = np.zeros(300), np.ones(300)
+        assert _dual_loops.solve_pairs(gram.astype(kind), labels, caps, alpha, shortfall, 0.01, 10**6) < 10**6
+        assert abs(labels @ alpha) <= 1e-6 * C
+        found = Balanced().violations(labels, caps, alpha, 1.0 - labels * (gram @ (labels * alpha)))
+        assert found.largest <= 0.01 + 1e-5 * C
+        values.append(alpha.sum() - 0.5 * (labels * alpha) @ gram @ (labels * alpha))
+    assert values[0] == pytest.approx(values[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_where_no_coefficient_may_rise_nothing_moves(kind):
+    labels, caps = np.array([1, 1, -1], dtype=np.int8), np.ones(3)
+    alpha, shortfall = np.array([1.0, 1.0, 0.0]), np.array([3.0, 2.0, -5.0])
+    assert _dual_loops.solve_pairs(np.eye(3, dtype=kind), labels, caps, alpha, shortfall, 1e-3, 10) == 0
+
+
 def _plain_singles(gram, labels, caps, alpha, shortfall, tolerance, most_steps):
     """As ``solve_singles``, word by word in NumPy."""
     own = np.maximum(np.diag(gram), _dual_loops.FLAT)

@@ -25,7 +25,7 @@ def block_size(blocks, *, problems=1, slots=10**6, row_bytes=4000, remaining=Non
 def test_blocks_double_twice():
     sizes = [block_size(blocks) for blocks in (0, 31, 32, 95, 96, 10**6)]
     assert sizes == [512, 512, 1024, 1024, 2048, 2048]
-    assert [block_size(blocks, problems=3) for blocks in (0, 32, 96)] == [256, 512, 1024]
+    assert [block_size(blocks, problems=3) for blocks in (0, 32, 96)] == [512, 1024, 2048]
 
 
 @pytest.mark.parametrize("problems", [1, 3, 26])
@@ -43,7 +43,10 @@ def test_larger_blocks_keep_to_their_memory(problems):
 
 
 def test_no_block_costs_more_than_is_left():
-    assert block_size(10**6, remaining=300_000) == 300
+    """Neither the values of the block with itself nor all of its rows."""
+    assert block_size(10**6, remaining=300 * 1300) == 300
+    assert block_size(10**6, remaining=300 * 1300 - 1) == 299
+    assert block_size(10**6, remaining=3 * 300 * 1300, problems=3) == 300
     assert block_size(0, remaining=0) == 2
 
 
@@ -62,6 +65,7 @@ def test_growing_blocks_lead_to_the_same_optimum_in_fewer_steps(monkeypatch):
     y = np.where(np.sin(2.0 * X[:, 0]) + X[:, 1] + rng.standard_normal(3000) > 0.0, 1, -1)
 
     def fitted(doublings):
+        monkeypatch.setattr(dual_blocks, "_BLOCK", 64)
         monkeypatch.setattr(dual_blocks, "_DOUBLED_AT", 4)
         monkeypatch.setattr(dual_blocks, "_DOUBLINGS", doublings)
         return SVC(C=100.0, gamma=0.3, tol=1e-4, random_state=0).fit(X, y)
@@ -80,10 +84,46 @@ def test_growing_blocks_do_not_hang_on_the_order_of_the_rows(monkeypatch):
     place = np.argsort(numbers)
     rows = PrecomputedRows(problem.rows.matrix[np.ix_(numbers, numbers)], EvaluationLedger())
     shuffled = Problem(rows, problem.labels[numbers], None, place)
-    solver = DualBlocks(1.0, Balanced())
+    solver, blocks = DualBlocks(1.0, Balanced()), []
+    chosen = DualBlocks._block
+    monkeypatch.setattr(DualBlocks, "_block", lambda *args: blocks.append(chosen(*args)) or blocks[-1])
     _, draws = advance(solver, problem, 8)
+    assert len(blocks[0]) == 16
+    assert max(len(each) for each in blocks) > 32
+    for each, block in zip(draws, blocks, strict=True):
+        assert np.isin(each, block).all()
     _, others = advance(solver, shuffled, 8)
-    assert len(draws[0]) == 16
-    assert max(len(each) for each in draws) > 32
     for each, other in zip(draws, others, strict=True):
         np.testing.assert_array_equal(np.sort(each), np.sort(numbers[other]))
+
+
+def test_rows_are_fetched_of_those_that_move():
+    problem, solver = precomputed_problem(200), DualBlocks(1.0, Balanced())
+    state = solver.start(problem, np.random.default_rng(0))
+    for _ in range(3):
+        before, counted = state.alpha.copy(), problem.rows.ledger.train
+        drawn = solver.draw(problem, state)
+        in_block = problem.rows.ledger.train - counted
+        solver.apply(problem, state, drawn, problem.rows.fetch(drawn))
+        np.testing.assert_array_equal(np.sort(drawn), np.flatnonzero(state.alpha != before))
+        assert problem.rows.ledger.train - counted == in_block + 200 * len(drawn)
+    expected = problem.labels * (problem.rows.matrix @ (problem.labels * state.alpha))
+    np.testing.assert_allclose(state.responses, expected, atol=1e-9)
+
+
+def test_examples_between_the_bounds_join_a_block_if_there_is_room_for_their_rows(monkeypatch):
+    problem, solver = precomputed_problem(300), DualBlocks(1.0, Balanced())
+    state, _ = advance(solver, problem, 2)
+    monkeypatch.setattr(dual_blocks, "_BLOCK", 16)
+    state.alpha[:] = np.repeat([0.0, 0.5, 1.0], 100)
+    state.recent = np.arange(90, 120)
+    block = solver._block(problem, state)
+    assert len(np.unique(block)) == len(block) == 24
+    between = block[(block >= 100) & (block < 200)]
+    assert np.isin(np.arange(100, 120), block).sum() < 20  # not all that were kept
+    assert len(np.setdiff1d(between, np.arange(90, 98))) >= 8
+    assert set(between) != set(solver._free(problem, state, np.arange(0), 8))  # others at another step
+    assert len(solver._free(problem, state, np.arange(100, 196), 8)) == 4
+    assert len(DualBlocks(1.0, Balanced(), problems=3)._free(problem, state, np.arange(0), 8)) == 0  # no room
+    problem.rows.ledger.limit = 10**9
+    assert len(solver._free(problem, state, np.arange(0), 8)) == 0

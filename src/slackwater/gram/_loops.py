@@ -92,24 +92,28 @@ def move_columns(
 
 @compiled
 def gather(
-    base: NDArray[np.floating],
+    base: NDArray[np.generic],
     places: NDArray[np.intp],
     columns: NDArray[np.intp],
     order: NDArray[np.intp],
     step: float,
-    out: NDArray[np.float64],
+    out: NDArray[np.floating],
     thread: int,
     threads: int,
 ) -> None:
-    """out[k, j] <- step · base[places[k], columns[j]], a symmetric matrix: half of it is read, in ascending columns.
+    """out[k, j] <- step · base[places[k], columns[j]], a symmetric matrix, and out[j, k]; rows at negative places lack.
 
-    Each value read is a cache line to be fetched from memory, unless its neighbour was. Threads take turns.
+    Half of it is read, in ascending columns: each value is a cache line to be fetched from memory, unless its neighbour
+    was. Threads take turns.
     """
     for first in range(thread, order.size, threads):
         k = order[first]
+        if places[k] < 0:
+            continue
         row = base[places[k]]
-        for second in range(first, order.size):
+        for second in range(order.size):
             j = order[second]
-            value = step * np.float64(row[columns[j]])
-            out[k, j] = value
-            out[j, k] = value
+            if second >= first or places[j] < 0:
+                value = step * np.float64(row[columns[j]])
+                out[k, j] = value
+                out[j, k] = value

@@ -125,6 +125,10 @@ class CachedRows:
         self._touch(wanted)
         self._assemble(wanted, out)
 
+    def square(self, indices: IndexArray) -> Floats:
+        """Have the values of some points with one another computed; nothing is kept."""
+        return self.source.square(indices)
+
     def diagonal(self) -> NDArray[np.float64]:
         """Deliver the diagonal."""
         return self.source.diagonal()

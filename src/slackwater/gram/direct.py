@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over, require_finite
+from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over
 from slackwater.kernels.points import Floats, Points
 from slackwater.workers import Workers
 
 _ROWS_TAKEN = 4 * GROUP_ROWS  # copied together: of a block of few columns, threads share the groups
-_SQUARE_ROWS = 256  # of a square, by one thread at a time
 
 
 class DirectRows:
@@ -113,27 +112,14 @@ class DirectRows:
             with named_by(self._names[chosen], self._names[first:]):
                 hand_over(self.kernel, self.points.take(chosen), right, pass_on, self._workers)
 
-    def square(self, indices: IndexArray) -> NDArray[np.float64]:
-        """Compute the values of some points with one another, in the caller's own memory; symmetric to the last bit."""
-        points, size = self.points.take(indices), len(indices)
-        out = np.empty((size, size))
+    def square(self, indices: IndexArray) -> Floats:
+        """Compute the values of some points with one another, in the caller's own memory."""
+        points = self.points.take(indices)
+        out = np.empty((len(indices), len(indices)), self.dtype)
         self.ledger.charge(self.ledger.account, out.size)
-
-        def fill(first: int) -> None:
-            left, right = points.slice(first, min(first + _SQUARE_ROWS, size)), points.slice(first, size)
-            tile = np.empty((len(left), len(right)), self.dtype)
-            self.kernel.fill(left, right, tile)
-            require_finite(tile, self.kernel.name, first, first)
-            self._set_diagonal(tile, np.arange(len(left)))
-            last = first + len(left)
-            out[first:last, first:] = tile
-            out[last:, first:last] = tile[:, len(left) :].T
-            here = out[first:last, first:last]
-            below = np.tril_indices(len(left), -1)
-            here[below] = here.T[below]
-
         with named_by(self._names[indices], self._names[indices]):
-            self._workers.run(fill, range(0, size, _SQUARE_ROWS))
+            block(self.kernel, points, points, out=out, workers=self._workers)
+        self._set_diagonal(out, np.arange(len(indices)))
         return out
 
     def diagonal(self) -> NDArray[np.float64]:

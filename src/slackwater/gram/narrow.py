@@ -240,6 +240,11 @@ class NarrowRows:
         """Write rows, with their zeros, into ``out``."""
         out[...] = self.rows(indices)
 
+    def square(self, indices: IndexArray) -> Floats:
+        """Gather the values of some points with one another."""
+        values: Floats = self.gathered(indices, indices, np.float32)
+        return values
+
     def diagonal(self) -> NDArray[np.float64]:
         """Ones."""
         return np.ones(self.n)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from slackwater.errors import IndefiniteKernelError, KernelError
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, DenseRows, as_indices, read_only
+from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
 from slackwater.kernels.points import Floats
 
 TILE = 512  # rows and columns compared at a time
@@ -86,6 +86,12 @@ class PrecomputedRows:
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Copy rows into ``out``."""
         np.copyto(out, self.rows(indices), casting="no")
+
+    def square(self, indices: IndexArray) -> Floats:
+        """Copy the values of some points with one another."""
+        self.ledger.charge(self.ledger.account, indices.size**2)
+        values: Floats = self.matrix[np.ix_(indices, indices)]
+        return values
 
     def diagonal(self) -> NDArray[np.float64]:
         """Deliver the diagonal."""

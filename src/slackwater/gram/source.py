@@ -37,33 +37,19 @@ class RowBlock(Protocol):
 
 @dataclass(frozen=True)
 class DenseRows:
-    """Rows where they lie: row k is ``step * base[places[k]]``. Nothing is copied to bring them together.
-
-    ``square`` computes the values of some points with one another, where that is quicker than to gather them.
-    """
+    """Rows where they lie: row k is ``step * base[places[k]]``. Nothing is copied to bring them together."""
 
     base: NDArray[Any]
     places: IndexArray
     step: float = 1.0
     workers: Workers = _ALONE
-    square: Callable[[IndexArray], NDArray[np.float64]] | None = None
 
     def __len__(self) -> int:
         return len(self.places)
 
     def among(self, numbers: IndexArray) -> NDArray[np.float64]:
         """The values of the rows with one another, a square; ``numbers`` are those of the rows in the matrix."""
-        if self.square is not None:
-            return self.square(numbers)
-        from slackwater.gram import _loops
-
-        out, order = np.empty((len(self), len(self))), np.argsort(numbers)
-
-        def gather(thread: int, threads: int) -> None:
-            _loops.gather(self.base, self.places, numbers, order, self.step, out, thread, threads)
-
-        self._share(gather, len(self) ** 2 // 2)
-        return out
+        return np.asarray(self.step * self.base[np.ix_(self.places, numbers)].astype(np.float64))
 
     def part(self, positions: IndexArray) -> DenseRows:
         """Some of the rows, by their positions in the block."""
@@ -171,6 +157,9 @@ class RowSource(Protocol):
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Write rows of the matrix into ``out``, of shape (len(indices), n)."""
+
+    def square(self, indices: IndexArray) -> Floats:
+        """Deliver the values of some points with one another, in the caller's own memory. No row is kept for it."""
 
     def diagonal(self) -> NDArray[np.float64]:
         """Deliver :math:`K_{ii}` for all i."""

@@ -125,6 +125,9 @@ class GroupRows:
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         np.copyto(out, self.rows(indices))
 
+    def square(self, indices: NDArray[np.intp]) -> Floats:
+        return self.rows(indices, indices)
+
     def diagonal(self) -> NDArray[np.float64]:
         return np.ones(self.n)  # by formula, as a Gaussian kernel's: not charged
 

@@ -14,9 +14,9 @@ from slackwater._jit import compiled, compiled_reordering, compiled_without_nan,
 _ROUNDING = 1e-13
 # After a step the two examples are level but for rounding; the earlier one is taken then, so that rounding, which
 # depends on the order of the rows, does not choose.
-TIE = 1e-11
-CHUNK = 64  # examples whose best is kept, so that it is soon found
-CLOSED = 1e300  # what keeps a value from being the best
+TIE, SINGLE_TIE = 1e-11, 1e-5
+CHUNK = 128  # examples whose best is kept, so that it is soon found
+CLOSED = 1e30  # what keeps a value from being the best; its square is none in single precision
 FLAT = 1e-12  # curvature below which two examples are the same to the kernel
 
 
@@ -30,7 +30,7 @@ def snapped(value: float, cap: float) -> float:
 
 @compiled
 def solve_pairs(
-    gram: NDArray[np.float64],
+    gram: NDArray[np.floating],
     labels: NDArray[np.int8],
     caps: NDArray[np.float64],
     alpha: NDArray[np.float64],
@@ -41,11 +41,12 @@ def solve_pairs(
     """Second-order pairs (Fan, Chen, Lin 2005): Σ α_i y_i stays; until no pair gains more than ``tolerance``.
 
     y_i shortfall_i is the bias that would bring example i exactly on its margin; a step brings two biases together.
+    All that chooses the pairs is in the precision of the kernel values: steps are twice as quick in single.
     """
-    size = alpha.size
-    bias, own, values = np.empty(size), np.empty(size), np.empty(size)
-    up, down = np.empty(size), np.empty(size)  # doors: CLOSED where a share in Σ α_i y_i may not rise, or fall
-    best_of = np.empty((size + CHUNK - 1) // CHUNK)
+    size, real = alpha.size, gram.dtype
+    bias, own, best_of = np.empty(size, real), np.empty(size, real), np.empty((size + CHUNK - 1) // CHUNK, real)
+    up, down = np.empty(size, real), np.empty(size, real)  # CLOSED where a share in Σ α_i y_i may not rise, or fall
+    tie = TIE if bias.itemsize == 8 else SINGLE_TIE
     for t in range(size):
         bias[t], own[t] = labels[t] * shortfall[t], gram[t, t]
         up[t], down[t] = _doors(labels[t], alpha[t], caps[t])
@@ -53,16 +54,17 @@ def solve_pairs(
     if size == 0:
         return step
     while True:
-        top = _step_and_rise(bias, up, gram[i], gram[j], move, values, best_of)
-        i = _first(values, best_of, top - TIE)
-        top = values[i]  # not that of another, or i would gain by moving against itself
-        bottom, best = _pair_gains(top, own[i], gram[i], own, bias, down, values, best_of)
+        top = _step_and_rise(bias, up, gram[i], gram[j], move, best_of)
+        i = _first_to_rise(bias, up, best_of, top - tie * max(1.0, abs(top)))
+        top = bias[i] - up[i]  # not that of another, or i would gain by moving against itself
+        bottom, best = _pair_gains(top, own[i], gram[i], own, bias, down, best_of)
         if best <= 0.0 or top - bottom <= tolerance or step == most_steps:
             break
-        j = _first(values, best_of, best * (1.0 - TIE))
+        j = _first_to_gain(top, own[i], gram[i], own, bias, down, best_of, best * (1.0 - tie))
         room_i = caps[i] - alpha[i] if labels[i] > 0 else alpha[i]
         room_j = alpha[j] if labels[j] > 0 else caps[j] - alpha[j]
-        move = min((bias[i] - bias[j]) / max(own[i] + own[j] - 2.0 * gram[i, j], FLAT), room_i, room_j)
+        curvature = np.float64(own[i]) + np.float64(own[j]) - 2.0 * np.float64(gram[i, j])
+        move = min((np.float64(bias[i]) - bias[j]) / max(curvature, FLAT), room_i, room_j)
         alpha[i] = snapped(alpha[i] + labels[i] * move, caps[i])
         alpha[j] = snapped(alpha[j] - labels[j] * move, caps[j])
         up[i], down[i] = _doors(labels[i], alpha[i], caps[i])
@@ -80,69 +82,105 @@ def _doors(label: int, alpha: float, cap: float) -> tuple[float, float]:
     return (grow, shrink) if label > 0 else (shrink, grow)
 
 
+@compiled_without_nan
+def _step_and_rise(
+    bias: NDArray[np.floating],
+    doors: NDArray[np.floating],
+    row_i: NDArray[np.floating],
+    row_j: NDArray[np.floating],
+    move: float,
+    best_of: NDArray[np.floating],
+) -> float:
+    """Bring the biases up to date with a pair's move; returns the largest of those that may rise."""
+    real = bias.dtype.type
+    top, step = real(-np.inf), real(move)
+    for chunk in range(best_of.size):
+        part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
+        biases, closed, ups, downs = bias[part], doors[part], row_i[part], row_j[part]
+        best = real(-np.inf)
+        for t in range(biases.size):
+            biases[t] -= step * (ups[t] - downs[t])
+            best = larger(best, biases[t] - closed[t])
+        best_of[chunk] = best
+        top = larger(top, best)
+    return np.float64(top)
+
+
 @compiled
-def _first(values: NDArray[np.float64], best_of: NDArray[np.float64], least: float) -> int:
-    """The first value to be as large, where the best of each chunk is known."""
+def _first_chunk(best_of: NDArray[np.floating], least: float) -> int:
+    """The first chunk whose best is as large."""
     chunk = 0
     while best_of[chunk] < least:
         chunk += 1
-    t = chunk * CHUNK
-    while values[t] < least:
+    return chunk
+
+
+@compiled
+def _first_to_rise(
+    bias: NDArray[np.floating], doors: NDArray[np.floating], best_of: NDArray[np.floating], least: float
+) -> int:
+    """The first whose bias may rise and is as large."""
+    t = _first_chunk(best_of, least) * CHUNK
+    while bias[t] - doors[t] < least:
         t += 1
     return t
-
-
-@compiled_without_nan
-def _step_and_rise(
-    bias: NDArray[np.float64],
-    doors: NDArray[np.float64],
-    row_i: NDArray[np.float64],
-    row_j: NDArray[np.float64],
-    move: float,
-    rising: NDArray[np.float64],
-    best_of: NDArray[np.float64],
-) -> float:
-    """Bring the biases up to date with a pair's move; returns the largest of those that may rise."""
-    top = -np.inf
-    for chunk in range(best_of.size):
-        part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
-        biases, closed, ups, downs, rises = bias[part], doors[part], row_i[part], row_j[part], rising[part]
-        best = -np.inf
-        for t in range(biases.size):
-            biases[t] -= move * (ups[t] - downs[t])
-            rises[t] = biases[t] - closed[t]
-            best = larger(best, rises[t])
-        best_of[chunk] = best
-        top = larger(top, best)
-    return top
 
 
 @compiled_without_nan
 def _pair_gains(
     top: float,
     own_i: float,
-    row: NDArray[np.float64],
-    own: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    doors: NDArray[np.float64],
-    gains: NDArray[np.float64],
-    best_of: NDArray[np.float64],
+    row: NDArray[np.floating],
+    own: NDArray[np.floating],
+    bias: NDArray[np.floating],
+    doors: NDArray[np.floating],
+    best_of: NDArray[np.floating],
 ) -> tuple[float, float]:
-    """What moving i, whose bias is the ``top``, against each of the others gains; the lowest bias and the best gain."""
-    bottom, most = np.inf, 0.0
+    """What moving i, whose bias is at the top, against each of the others gains; the lowest bias and the best gain."""
+    real = bias.dtype.type
+    bottom, most = real(np.inf), real(0.0)
     for chunk in range(best_of.size):
         part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
-        values, owns, biases, closed, gain = row[part], own[part], bias[part], doors[part], gains[part]
-        best = 0.0
+        values, owns, biases, closed = row[part], own[part], bias[part], doors[part]
+        best = real(0.0)
         for t in range(biases.size):
             low = biases[t] + closed[t]
             bottom = smaller(bottom, low)
-            ahead = larger(top - low, 0.0)
-            gain[t] = ahead * ahead / larger(own_i + owns[t] - 2.0 * values[t], FLAT)
-            best = larger(best, gain[t])
+            ahead = larger(top - low, real(0.0))
+            best = larger(best, ahead * ahead / larger(own_i + owns[t] - real(2.0) * values[t], real(FLAT)))
         best_of[chunk] = best
         most = larger(most, best)
-    return bottom, most
+    return np.float64(bottom), np.float64(most)
+
+
+@compiled
+def _first_to_gain(
+    top: float,
+    own_i: float,
+    row: NDArray[np.floating],
+    own: NDArray[np.floating],
+    bias: NDArray[np.floating],
+    doors: NDArray[np.floating],
+    best_of: NDArray[np.floating],
+    least: float,
+) -> int:
+    """The first that i gains as much by moving against."""
+    real = bias.dtype.type
+    t = _first_chunk(best_of, least) * CHUNK
+    for candidate in range(t, min(t + CHUNK, bias.size)):
+        ahead = max(top - (bias[candidate] + doors[candidate]), real(0.0))
+        if ahead * ahead / max(own_i + own[candidate] - real(2.0) * row[candidate], real(FLAT)) >= least:
+            return candidate
+    return t
+
+
+@compiled
+def _first(values: NDArray[np.float64], best_of: NDArray[np.float64], least: float) -> int:
+    """The first value to be as large, where the best of each chunk is known."""
+    t = _first_chunk(best_of, least) * CHUNK
+    while values[t] < least:
+        t += 1
+    return t
 
 
 @compiled

@@ -10,6 +10,7 @@ support vectors.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from slackwater.gram.source import RowBlock
 from slackwater.problem import Problem
-from slackwater.solvers.base import Assessment
+from slackwater.solvers.base import Assessment, Outlook
 from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
 from slackwater.solvers.dual_form import DualAscent, DualPoint
 
@@ -25,9 +26,10 @@ from slackwater.solvers.dual_form import DualAscent, DualPoint
 # is because blocks undo one another's work, the less the larger they are: 1330 blocks of 512, or 360 that double twice.
 _BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 32, 2
 _BLOCK_BYTES = 2**28
-_EVERY_STEP, _EVERY = 20, 5  # assessed after each of the first steps, then less often: it takes as long as a draw
+_EVERY_STEP, _EVERY = 20, 3  # assessed after each of the first steps, then less often: it takes as long as a draw
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
 _INNER_ACCURACY = 0.1  # of the violation outside: a block solved better is only unsettled by the next
+_SINGLE = 1e-6  # of a coefficient: what sums of values in single precision may be off by in a block
 
 
 @dataclass
@@ -38,6 +40,7 @@ class DualState(DualPoint):
     violation: float  # the largest, when the last block was drawn
     blocks: int  # solved since the problem has been what it is
     lots: NDArray[np.float64]  # tiny and random, drawn in the order of the examples' content: they decide ties
+    target: NDArray[np.float64]  # what the coefficients of the examples drawn are to be after the step
 
 
 @dataclass(frozen=True)
@@ -55,39 +58,66 @@ class DualBlocks(DualAscent):
         lots[problem.order] = 1e-9 * rng.random(problem.n)
         none = np.empty(0, dtype=np.intp)
         caps = self.caps(problem)
-        return DualState(0, self.C, caps, np.zeros(problem.n), np.zeros(problem.n), none, np.inf, 0, lots)
+        return DualState(0, self.C, caps, np.zeros(problem.n), np.zeros(problem.n), none, np.inf, 0, lots, np.empty(0))
 
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
-        """Half of the last block, and the worst violators outside of it."""
+        """Solve the dual over a block; those whose coefficients move are who the step needs rows of."""
+        block = self._block(problem, state)
+        labels, caps, alpha = problem.labels[block], state.caps[block], state.alpha[block]
+        tolerance = _INNER_ACCURACY * state.violation
+        gram = problem.rows.square(block)
+        if _SINGLE * float(caps.max(initial=0.0)) > tolerance:
+            gram = gram.astype(np.float64, copy=False)
+        shortfall = 1.0 - state.responses[block]
+        self.coupling.solver()(gram, labels, caps, alpha, shortfall, tolerance, _INNER_STEPS * len(block))
+        moved = np.flatnonzero(alpha != state.alpha[block])
+        state.target = alpha[moved]
+        return block[moved]
+
+    def _block(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
+        """Half of the last block, others between the bounds, and the worst violators outside of these."""
         size = self._block_size(problem, state.blocks)
         kept = state.recent[: size // 2]
+        free = self._free(problem, state, kept, size // 2)
+        kept = np.concatenate([kept, free])
         found = self._violations(problem, state)
         state.violation = found.largest
-        new = merge_blocks(found.rising + state.lots, found.falling + state.lots, kept, size)
+        new = merge_blocks(found.rising + state.lots, found.falling + state.lots, kept, size + len(free))
         new = new[np.argsort(state.lots[new])]  # so that who of them is kept does not hang on the order of the rows
         state.recent = new if len(new) else kept
         block: NDArray[np.intp] = np.concatenate([kept, new])
         return block[np.argsort(state.lots[block])]
 
+    def _free(self, problem: Problem, state: DualState, kept: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+        """Others between the bounds, drawn at random if there are more, as long as there is room for all their rows.
+
+        They violate nothing, but what the violators change everywhere they can make up for: without them a
+        block comes to a compromise among its violators that others have to undo.
+        """
+        if problem.rows.ledger.limit is not None:  # which counts every row
+            return kept[:0]
+        between = (state.alpha > 0.0) & (state.alpha < state.caps)
+        between[kept] = False
+        free = np.flatnonzero(between)
+        if len(free) > 3 * problem.rows.slots // 4 // self.problems:
+            return free[:0]
+        drawn = (state.lots[free] * 1e9 + state.step * 0.618) % 1.0
+        return free[np.argsort(drawn)[:most]]
+
+    def outlook(self, problem: Problem, state: DualState) -> Outlook:
+        """The smallest block: its values with itself, then its rows."""
+        least = self.coupling.least_rows
+        return Outlook(least * (problem.n + least))
+
     def foresee(self, problem: Problem, state: DualState, most: int) -> NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
 
     def apply(self, problem: Problem, state: DualState, indices: NDArray[np.intp], rows: RowBlock) -> None:
-        labels = problem.labels[indices]
-        alpha = state.alpha[indices]
-        self.coupling.solver()(
-            rows.among(indices),
-            labels,
-            state.caps[indices],
-            alpha,
-            1.0 - state.responses[indices],
-            _INNER_ACCURACY * state.violation,
-            _INNER_STEPS * len(indices),
-        )
-        change = (alpha - state.alpha[indices]) * labels
-        moved = np.flatnonzero(change)
-        rows.part(moved).add_to(state.responses, problem.labels, change[moved])
-        state.alpha[indices] = alpha
+        """Move the coefficients as the block's solution has them, and all responses with them."""
+        change = (state.target - state.alpha[indices]) * problem.labels[indices]
+        rows.add_to(state.responses, problem.labels, change)
+        state.alpha[indices] = state.target
+        state.target = state.target[:0]
         state.step += 1
         state.blocks += 1
 
@@ -108,11 +138,10 @@ class DualBlocks(DualAscent):
         A block is never larger than the budget of evaluations has left.
         """
         rows = problem.rows
-        first = _BLOCK if self.problems == 1 else _BLOCK // 2  # of several problems, half as many new rows each
-        grown = first << min((blocks // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)
-        most = max(first, min(grown, rows.slots // 2 // self.problems))
+        grown = _BLOCK << min((blocks // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)
+        most = max(_BLOCK, min(grown, rows.slots // 2 // self.problems))
         size = min(most, max(16, _BLOCK_BYTES // rows.row_bytes // self.problems))
         remaining = rows.ledger.remaining
-        if remaining is not None:
-            size = min(size, remaining // problem.n // self.problems)
+        if remaining is not None:  # for the values of the block with itself, then for its rows
+            size = min(size, (math.isqrt(problem.n**2 + 4 * remaining // self.problems) - problem.n) // 2)
         return max(size, self.coupling.least_rows)

@@ -31,7 +31,7 @@ FEWEST_EXAMPLES = 8192  # with fewer, the exact solution takes no time worth sav
 _SAMPLE_SHARE, _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 16, 2048, 16384
 _FEWEST_OF_A_CLASS = 32
 _FEWEST_TO_GROW = 16384  # with fewer, what setting aside saves is less than what it takes to find out whom
-_MOST = 0.75  # of the examples, as support vectors: hardly anyone is set aside
+_MOST = 0.6  # of the examples, as support vectors: hardly anyone is set aside
 _GROWTH = 4
 # Of all examples: set aside, and on the wrong side. As many more of unseen ones are likely to be there, too, even if
 # their losses are a small part of a noisy problem's objective.
