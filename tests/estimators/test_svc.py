@@ -129,9 +129,16 @@ def test_another_c_is_reached_from_the_last_one_with_fewer_steps(moons):
 def test_evaluation_budget_is_never_exceeded(moons, rows):
     X, y = moons
     with pytest.warns(ConvergenceWarning, match="raise max_kernel_evals"):
-        model = SVC(C=100.0, gamma=1.0, tol=0.0, max_kernel_evals=rows * len(y) + 1, random_state=0).fit(X, y)
-    assert model.n_kernel_evals_ <= rows * len(y) + 1
+        model = SVC(C=100.0, gamma=1.0, tol=0.0, max_kernel_evals=rows * len(y) + 4, random_state=0).fit(X, y)
+    assert model.n_kernel_evals_ <= rows * len(y) + 4
+    assert model.n_iter_ >= 1
     assert len(model.predict(X)) == len(y)
+
+
+def test_a_budget_that_does_not_allow_for_one_step_is_refused(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match=f"max_kernel_evals must allow for one step, {2 * len(y) + 4} evaluations"):
+        SVC(tol=0.0, max_kernel_evals=2 * len(y) + 3).fit(X, y)
 
 
 def test_a_checkpoint_resumes_to_the_identical_model(moons, tmp_path):

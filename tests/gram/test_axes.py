@@ -124,3 +124,19 @@ def test_rows_of_turned_points_have_an_exact_diagonal(coarse, cache_bytes):
 )
 def test_no_axes_where_they_would_be_of_no_use(features):
     assert principal_axes(features, SAMPLE, OTHERS) is None
+
+
+def test_norms_of_turned_points_count_even_if_one_of_them_is_far_away():
+    """Distances along a few axes alone would leave out what the norms know of the others."""
+    X = flat_cloud().astype(np.float32)
+    few = axes_of(features_of(X)).leaving(0.1 * axes_of(features_of(X)).left_out[0])
+    assert few is not None
+    assert few.directions.shape[1] <= 64
+    X[0] += 1e4
+    features = features_of(X)
+    assert features.kernel.needs_double(features.points, features.points)
+    shifted = (X - few.centre).astype(np.float64)
+    norms, turned = (shifted**2).sum(axis=1), shifted @ few.directions
+    expected = np.exp(-0.01 * (norms[1:, None] + norms[None, 1:] - 2.0 * turned[1:] @ turned[1:].T))
+    near = Turned(features, few).all()
+    np.testing.assert_allclose(near.columns(np.arange(1, 500))[1:], expected, atol=1e-4)

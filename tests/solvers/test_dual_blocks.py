@@ -9,6 +9,7 @@ import pytest
 
 from problems import advance, precomputed_problem
 from slackwater import SVC
+from slackwater.errors import ConvergenceWarning
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
 from slackwater.problem import Problem
@@ -127,3 +128,47 @@ def test_examples_between_the_bounds_join_a_block_if_there_is_room_for_their_row
     assert len(DualBlocks(1.0, Balanced(), problems=3)._free(problem, state, np.arange(0), 8)) == 0  # no room
     problem.rows.ledger.limit = 10**9
     assert len(solver._free(problem, state, np.arange(0), 8)) == 0
+
+
+def test_a_callable_that_cannot_bear_it_is_not_called_by_two_threads_at_once():
+    rng, inside, most = np.random.default_rng(0), [0], [0]
+
+    def kernel(A, B):
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        values = np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2))
+        inside[0] -= 1
+        return values
+
+    X = rng.uniform(0, 4, (4200, 2))
+    y = np.floor(X[:, 0]).astype(int)
+    SVC(kernel=kernel, n_jobs=2, max_iter=6, tol=0.1, random_state=0).fit(X, y)
+    assert most[0] == 1
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 3e3])
+def test_single_precision_is_left_where_it_is_too_coarse(scale):
+    """A linear kernel of large values, or a small C: the gap is reached all the same."""
+    rng = np.random.default_rng(0)
+    X = (scale * (1.0 + 0.1 * rng.standard_normal((300, 3)))).astype(np.float32)
+    y = X @ [1.0, -1.0, 0.5] + 0.02 * scale * rng.standard_normal(300) > 0.5 * scale
+    model = SVC(C=1.0 / scale**2, kernel="linear", tol=1e-5, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "tol"
+    assert model.gap_ <= 1e-5
+
+
+def test_a_small_c_in_single_precision_comes_to_a_small_gap():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3)).astype(np.float32)
+    model = SVC(C=0.01, gamma=0.5, tol=1e-6, random_state=0).fit(X, X[:, 0] + 0.3 * rng.standard_normal(400) > 0)
+    assert model.stop_reason_ == "tol"
+
+
+def test_a_budget_for_two_rows_at_a_time_is_not_spent_on_the_same_pair():
+    """With room for one new example in a block of two, half of them must be those that fall."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    y = X[:, 0] + rng.standard_normal(300) > 0
+    with pytest.warns(ConvergenceWarning, match="max_kernel_evals"):
+        model = SVC(gamma=0.5, tol=1e-3, max_kernel_evals=20 * 300, random_state=0).fit(X, y)
+    assert 0 < model.n_iter_ < 60

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from slackwater.estimators.base import KernelClassifier
 from slackwater.estimators.parameters import COMMON, Rule, optional, positive
+from slackwater.solvers.base import Solver
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.training.exact import DEFAULT_TOL, precise_enough, train_exactly
@@ -61,8 +62,8 @@ class SVC(KernelClassifier):
         Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further
         than ten times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
-        Stop after this many steps, each of which works on a block of 512 examples, up to 2048 where it takes many (of
-        several classes half as many each; fewer where rows are very long).
+        Stop after this many steps, each of which works on a block of 512 to 768 examples, up to 3072 where it takes
+        many (fewer where rows are very long).
     max_time : float, optional
         Stop after this many seconds.
     max_kernel_evals : int, optional
@@ -111,7 +112,7 @@ class SVC(KernelClassifier):
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
-        One entry for each assessment (each of the first twenty steps, then every fifth) and class: problem, step,
+        One entry for each assessment (each of the first twenty steps, then every third) and class: problem, step,
         evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a
         hold-out part), violation. On the quick way they are about the examples then at work.
 
@@ -182,6 +183,10 @@ class SVC(KernelClassifier):
     def _solver(self, n_classes: int) -> DualBlocks:
         coupling = Balanced() if self.fit_intercept else Free()
         return DualBlocks(float(self.C), coupling, 1 if n_classes == 2 else n_classes)
+
+    def _least_evaluations(self, solver: Solver, training_set: TrainingSet) -> int:
+        """The smallest block: its values with itself, then its rows."""
+        return solver.rows_a_step * (training_set.rows.n + solver.rows_a_step)
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
         plan = self._plan(DEFAULT_TOL if self.tol is None else self.tol)

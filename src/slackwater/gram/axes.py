@@ -104,7 +104,7 @@ class Turned:
         return coordinates
 
     def _as_points(self, coordinates: NDArray[Any], norms: NDArray[np.float64]) -> Vectors:
-        return DensePoints(coordinates, SquaredNorms.of(norms), self._points.dtype)
+        return DensePoints(coordinates, SquaredNorms.of(norms), self._points.dtype, projected=True)
 
 
 class Coded(Turned):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class DirectRows:
         self.ledger = ledger
         self._workers = workers or Workers()
         self._names = np.arange(len(points)) if names is None else names
+        self._one_at_a_time = threading.Lock()
         self._buffer: Floats = np.empty(0, points.dtype)
         self._selected: tuple[IndexArray, Points] | None = None
         self._diagonal: NDArray[np.float64] | None = None
@@ -117,7 +119,9 @@ class DirectRows:
         points = self.points.take(indices)
         out = np.empty((len(indices), len(indices)), self.dtype)
         self.ledger.charge(self.ledger.account, out.size)
-        with named_by(self._names[indices], self._names[indices]):
+        # Several problems may ask at once, which not every kernel can bear.
+        alone = nullcontext() if self.kernel.reentrant else self._one_at_a_time
+        with alone, named_by(self._names[indices], self._names[indices]):
             block(self.kernel, points, points, out=out, workers=self._workers)
         self._set_diagonal(out, np.arange(len(indices)))
         return out

@@ -90,8 +90,7 @@ class PrecomputedRows:
     def square(self, indices: IndexArray) -> Floats:
         """Copy the values of some points with one another."""
         self.ledger.charge(self.ledger.account, indices.size**2)
-        values: Floats = self.matrix[np.ix_(indices, indices)]
-        return values
+        return np.ascontiguousarray(self.matrix[np.ix_(indices, indices)])
 
     def diagonal(self) -> NDArray[np.float64]:
         """Deliver the diagonal."""

@@ -31,11 +31,12 @@ def gaussian32(
     """
     rows, coordinates = left.shape
     turns = (coordinates + TERMS - 1) // TERMS
-    factors, scale = _factors(left, turns), -gamma if apart else f32(2) * gamma
+    times, scale = (f32(1), -gamma) if apart else (f32(np.sqrt(f32(2) * gamma)), f32(1))
+    factors = _factors(left, times, turns)
     sums, packed = np.empty(ROWS * WIDTH, f32), np.zeros(turns * TERMS * WIDTH, f32)
     for first in range(0, right.shape[0], WIDTH):
         count = min(WIDTH, right.shape[0] - first)
-        _pack(right, first, count, packed)
+        _pack(right, times, first, count, packed)
         for row in range(0, rows, ROWS):
             if apart:
                 _sum_squares(factors, row * turns * TERMS, packed, turns, sums)
@@ -48,23 +49,23 @@ def gaussian32(
 
 
 @compiled
-def _factors(left: Floats, turns: int) -> Floats:
+def _factors(left: Floats, times: Any, turns: int) -> Floats:
     """The left points, ROWS of them at a time and TERMS of their coordinates a turn; zeros make up the numbers."""
     groups = (left.shape[0] + ROWS - 1) // ROWS
     factors = np.zeros(groups * turns * ROWS * TERMS, f32)
     for i in range(left.shape[0]):
         for k in range(left.shape[1]):
             turn = i // ROWS * turns + k // TERMS
-            factors[(turn * ROWS + i % ROWS) * TERMS + k % TERMS] = left[i, k]
+            factors[(turn * ROWS + i % ROWS) * TERMS + k % TERMS] = times * left[i, k]
     return factors
 
 
 @compiled
-def _pack(right: Floats, first: int, count: int, packed: Floats) -> None:
+def _pack(right: Floats, times: Any, first: int, count: int, packed: Floats) -> None:
     """Some right points, coordinate by coordinate. Behind the last ones whatever was there stays, for nobody to see."""
     for j in range(count):
         for k in range(right.shape[1]):
-            packed[k * WIDTH + j] = right[first + j, k]
+            packed[k * WIDTH + j] = times * right[first + j, k]
 
 
 @compiled_reordering  # finite or not, a value enters its own sum alone

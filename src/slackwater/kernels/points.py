@@ -88,12 +88,22 @@ class Vectors(Points):
 
 
 class DensePoints(Vectors):
-    """Rows of a C-contiguous float32 or float64 array, which is not copied; ``dtype`` is by default the array's."""
+    """Rows of a C-contiguous float32 or float64 array, which is not copied; ``dtype`` is by default the array's.
+
+    ``projected`` says that the norms are not those of the coordinates, but of points that had more of them.
+    """
 
     tile_rows = 512
 
-    def __init__(self, values: Floats, norms: SquaredNorms | None = None, dtype: np.dtype[Any] | None = None) -> None:
+    def __init__(
+        self,
+        values: Floats,
+        norms: SquaredNorms | None = None,
+        dtype: np.dtype[Any] | None = None,
+        projected: bool = False,
+    ) -> None:
         self.values = values
+        self.projected = projected
         self.dtype = values.dtype if dtype is None else dtype
         self.n_features = values.shape[1]
         self._norms = norms if norms is not None else SquaredNorms(self._compute_norms)
@@ -102,12 +112,12 @@ class DensePoints(Vectors):
         return len(self.values)
 
     def take(self, indices: Indices) -> DensePoints:
-        points = DensePoints(rows_of(self.values, indices), dtype=self.dtype)
+        points = DensePoints(rows_of(self.values, indices), dtype=self.dtype, projected=self.projected)
         points._norms = self._norms.take(indices, points._compute_norms)
         return points
 
     def slice(self, start: int, stop: int) -> DensePoints:
-        return DensePoints(self.values[start:stop], self._norms.slice(start, stop), self.dtype)
+        return DensePoints(self.values[start:stop], self._norms.slice(start, stop), self.dtype, self.projected)
 
     def middle(self) -> NDArray[np.float64]:
         """About the median, in whole numbers of steps so coarse that counts, say, are moved there without error."""

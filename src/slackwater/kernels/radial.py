@@ -15,7 +15,8 @@ from slackwater.kernels.points import DensePoints, Floats, Points, Vectors, quic
 from slackwater.kernels.products import flatten, inner_products, l1_distances
 from slackwater.workers import Workers
 
-# Largest error of gamma |z - x|² that single precision may cause; where it is larger, values are computed in double.
+# Largest error of gamma |z - x|² that single precision may cause; where it is larger, distances are computed by the
+# differences of few coordinates, or in double.
 SINGLE_PRECISION_ERROR = 1e-5
 _FEW_COORDINATES = 64  # with which a product of our own is quicker than BLAS
 _MOST_TWICE = 0.3  # of the values, that are worth computing in single precision first
@@ -57,7 +58,7 @@ class Gaussian:
         if isinstance(first, GridPoints) and isinstance(second, GridPoints) and first.grid is second.grid:  # one object
             first.fill_gaussian(second, self.gamma, *flatten(out))
         elif out.dtype == np.float32 and self.needs_double(first, second):
-            if _few_coordinates(first, second) and first.raw.dtype == second.raw.dtype == np.float32:
+            if _all_in_few_coordinates(first) and _all_in_few_coordinates(second):
                 self._fill_few(first, second, out, apart=True)
             else:
                 self._fill_by_norms(first, second, out)
@@ -145,7 +146,7 @@ class Gaussian:
     def _fill(self, left: Vectors, right: Vectors, out: Floats) -> None:
         from slackwater.kernels import _loops
 
-        if out.dtype == np.float32 and _few_coordinates(left, right):
+        if out.dtype == np.float32 and _few_coordinates(left) and _few_coordinates(right):
             self._fill_few(left, right, out, apart=False)
             return
         inner_products(left, right, out)
@@ -156,9 +157,8 @@ class Gaussian:
         """Of points with few coordinates, by their differences or by products."""
         from slackwater.kernels import _few_loops
 
-        terms = self._terms(left, right, out.dtype)
-        if apart:
-            terms = np.zeros_like(terms[0]), np.zeros_like(terms[1])
+        none = np.zeros(len(left), out.dtype), np.zeros(len(right), out.dtype)
+        terms = none if apart else self._terms(left, right, out.dtype)
         points = left.dense(out.dtype), right.dense(out.dtype)
         _few_loops.gaussian32(*points, out.dtype.type(self.gamma), *terms, apart, *flatten(out))
 
@@ -170,9 +170,13 @@ class Gaussian:
         return left_terms, right_terms
 
 
-def _few_coordinates(left: Vectors, right: Vectors) -> bool:
-    dense = isinstance(left, DensePoints) and isinstance(right, DensePoints)
-    return dense and left.n_features <= _FEW_COORDINATES
+def _few_coordinates(points: Vectors) -> bool:
+    return isinstance(points, DensePoints) and points.n_features <= _FEW_COORDINATES
+
+
+def _all_in_few_coordinates(points: Vectors) -> bool:
+    """Whether distances are those of few coordinates in single precision, and of nothing else."""
+    return _few_coordinates(points) and points.raw.dtype == np.float32 and not cast("DensePoints", points).projected
 
 
 @dataclass(frozen=True)

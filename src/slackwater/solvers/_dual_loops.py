@@ -46,7 +46,8 @@ def solve_pairs(
     size, real = alpha.size, gram.dtype
     bias, own, best_of = np.empty(size, real), np.empty(size, real), np.empty((size + CHUNK - 1) // CHUNK, real)
     up, down = np.empty(size, real), np.empty(size, real)  # CLOSED where a share in Σ α_i y_i may not rise, or fall
-    tie = TIE if bias.itemsize == 8 else SINGLE_TIE
+    double = bias.itemsize == 8
+    tie = TIE if double else SINGLE_TIE
     for t in range(size):
         bias[t], own[t] = labels[t] * shortfall[t], gram[t, t]
         up[t], down[t] = _doors(labels[t], alpha[t], caps[t])
@@ -55,12 +56,14 @@ def solve_pairs(
         return step
     while True:
         top = _step_and_rise(bias, up, gram[i], gram[j], move, best_of)
-        i = _first_to_rise(bias, up, best_of, top - tie * max(1.0, abs(top)))
+        i = _first_to_rise(bias, up, best_of, top - (tie if double else min(tie * max(1.0, abs(top)), 0.5 * tolerance)))
         top = bias[i] - up[i]  # not that of another, or i would gain by moving against itself
         bottom, best = _pair_gains(top, own[i], gram[i], own, bias, down, best_of)
         if best <= 0.0 or top - bottom <= tolerance or step == most_steps:
             break
         j = _first_to_gain(top, own[i], gram[i], own, bias, down, best_of, best * (1.0 - tie))
+        if j < 0:
+            break
         room_i = caps[i] - alpha[i] if labels[i] > 0 else alpha[i]
         room_j = alpha[j] if labels[j] > 0 else caps[j] - alpha[j]
         curvature = np.float64(own[i]) + np.float64(own[j]) - 2.0 * np.float64(gram[i, j])
@@ -121,7 +124,7 @@ def _first_to_rise(
 ) -> int:
     """The first whose bias may rise and is as large."""
     t = _first_chunk(best_of, least) * CHUNK
-    while bias[t] - doors[t] < least:
+    while bias[t] - doors[t] < least and t < bias.size - 1:
         t += 1
     return t
 
@@ -164,14 +167,17 @@ def _first_to_gain(
     best_of: NDArray[np.floating],
     least: float,
 ) -> int:
-    """The first that i gains as much by moving against."""
+    """The first that i gains as much by moving against; of one chunk the best, should rounding have it gain less."""
     real = bias.dtype.type
-    t = _first_chunk(best_of, least) * CHUNK
-    for candidate in range(t, min(t + CHUNK, bias.size)):
-        ahead = max(top - (bias[candidate] + doors[candidate]), real(0.0))
-        if ahead * ahead / max(own_i + own[candidate] - real(2.0) * row[candidate], real(FLAT)) >= least:
-            return candidate
-    return t
+    first, chosen, most = _first_chunk(best_of, least) * CHUNK, -1, 0.0
+    for t in range(first, min(first + CHUNK, bias.size)):
+        ahead = max(top - (bias[t] + doors[t]), real(0.0))
+        gain = ahead * ahead / max(own_i + own[t] - real(2.0) * row[t], real(FLAT))
+        if gain >= least:
+            return t
+        if gain > most:
+            chosen, most = t, gain
+    return chosen
 
 
 @compiled
@@ -185,7 +191,7 @@ def _first(values: NDArray[np.float64], best_of: NDArray[np.float64], least: flo
 
 @compiled
 def solve_singles(
-    gram: NDArray[np.float64],
+    gram: NDArray[np.floating],
     labels: NDArray[np.int8],
     caps: NDArray[np.float64],
     alpha: NDArray[np.float64],
@@ -235,7 +241,7 @@ def _single_gains(
 
 
 @compiled_reordering  # elementwise
-def _step(shortfall: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.float64], amount: float) -> None:
+def _step(shortfall: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray[np.floating], amount: float) -> None:
     """Bring the shortfalls up to date with a coefficient's move."""
     for t in range(shortfall.size):
         shortfall[t] -= amount * labels[t] * row[t]

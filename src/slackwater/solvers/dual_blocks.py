@@ -2,9 +2,9 @@
 
     min over w, b of  ½ ‖w‖² + C Σ ω_i max(0, 1 - y_i (<w, Φ(x_i)> + b))
 
-A step takes the examples that violate optimality most, fetches the rows of those that are new, solves the dual over
-the block exactly and brings the responses of all examples up to date. Rows cost, steps on rows held do not: solving
-the block well, with half of it taken over from the step before, needs rows for little more examples than end up as
+A step takes the examples that violate optimality most, with half of those of the step before and others that are free
+to move, solves the dual over this block, fetches the rows of those that moved and brings the responses of all examples
+up to date. Rows cost, steps within a block do not: solving it well needs rows for little more examples than end up as
 support vectors.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.gram.source import RowBlock
+from slackwater.kernels.points import Floats
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment, Outlook
 from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
@@ -29,14 +30,14 @@ _BLOCK_BYTES = 2**28
 _EVERY_STEP, _EVERY = 20, 3  # assessed after each of the first steps, then less often: it takes as long as a draw
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
 _INNER_ACCURACY = 0.1  # of the violation outside: a block solved better is only unsettled by the next
-_SINGLE = 1e-6  # of a coefficient: what sums of values in single precision may be off by in a block
+_SINGLE = 1e-6  # of a share in a response, or of a response: what single precision may be off by in a block
 
 
 @dataclass
 class DualState(DualPoint):
     """A feasible dual point and its responses; mutated in place."""
 
-    recent: NDArray[np.intp]  # the examples of the last block that were new in it
+    recent: NDArray[np.intp]  # the examples of the last block that were new in it, if any were
     violation: float  # the largest, when the last block was drawn
     blocks: int  # solved since the problem has been what it is
     lots: NDArray[np.float64]  # tiny and random, drawn in the order of the examples' content: they decide ties
@@ -63,21 +64,28 @@ class DualBlocks(DualAscent):
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Solve the dual over a block; those whose coefficients move are who the step needs rows of."""
         block = self._block(problem, state)
-        labels, caps, alpha = problem.labels[block], state.caps[block], state.alpha[block]
-        tolerance = _INNER_ACCURACY * state.violation
         gram = problem.rows.square(block)
-        if _SINGLE * float(caps.max(initial=0.0)) > tolerance:
-            gram = gram.astype(np.float64, copy=False)
-        shortfall = 1.0 - state.responses[block]
-        self.coupling.solver()(gram, labels, caps, alpha, shortfall, tolerance, _INNER_STEPS * len(block))
+        alpha = self._solved(problem, state, block, gram)
+        if gram.dtype != np.float64 and np.array_equal(alpha, state.alpha[block]):  # what is left is below its rounding
+            alpha = self._solved(problem, state, block, gram.astype(np.float64))
         moved = np.flatnonzero(alpha != state.alpha[block])
         state.target = alpha[moved]
         return block[moved]
 
+    def _solved(self, problem: Problem, state: DualState, block: NDArray[np.intp], gram: Floats) -> NDArray[np.float64]:
+        """The coefficients of a block's solution; in double precision, if single is too coarse for its tolerance."""
+        labels, caps, alpha = problem.labels[block], state.caps[block], state.alpha[block]
+        shortfall, tolerance = 1.0 - state.responses[block], _INNER_ACCURACY * state.violation
+        largest = float(caps.max(initial=0.0)) * float(np.abs(gram.diagonal()).max(initial=0.0))
+        if _SINGLE * max(largest, float(np.abs(shortfall).max(initial=0.0))) > tolerance:
+            gram = gram.astype(np.float64, copy=False)
+        self.coupling.solver()(gram, labels, caps, alpha, shortfall, tolerance, _INNER_STEPS * len(block))
+        return alpha
+
     def _block(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Half of the last block, others between the bounds, and the worst violators outside of these."""
         size = self._block_size(problem, state.blocks)
-        kept = state.recent[: size // 2]
+        kept = state.recent[: size // 2 if size >= 2 * self.coupling.least_rows else 0]
         free = self._free(problem, state, kept, size // 2)
         kept = np.concatenate([kept, free])
         found = self._violations(problem, state)
@@ -135,7 +143,7 @@ class DualBlocks(DualAscent):
     def _block_size(self, problem: Problem, blocks: int) -> int:
         """Small at first, then larger, as far as half of the rows that are kept and _BLOCK_BYTES go for all problems.
 
-        A block is never larger than the budget of evaluations has left.
+        Without those that are free to move. A block never costs more than the budget of evaluations has left.
         """
         rows = problem.rows
         grown = _BLOCK << min((blocks // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)

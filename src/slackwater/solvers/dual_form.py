@@ -71,7 +71,7 @@ class DualAscent:
         )
 
     def remember(self, state: DualPoint, assessment: Assessment) -> None:
-        """Nothing: the dual value grows with every step."""
+        """Nothing: the dual value grows with every step, but for rounding."""
 
     def expansion(self, problem: Problem, state: DualPoint) -> Expansion:
         scale, bias = self.scaling(problem, state)

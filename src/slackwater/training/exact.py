@@ -45,7 +45,7 @@ def precise_enough(solver: DualBlocks, training_set: TrainingSet) -> Features | 
     placed = lean.on_grid()  # where distances have no error of their own
     error = float(np.finfo(np.float32).eps)
     if placed is lean:
-        # Of gamma |x - z|²; points beyond the limit have their values from distances in double precision.
+        # Of gamma |x - z|²; of points beyond the limit distances are more precise.
         errors = np.minimum(error * gamma * lean.points.squared_norms, SINGLE_PRECISION_ERROR)
         error = max(error, float(np.sqrt(np.mean(errors**2))))
     most = solver.C * float(np.linalg.norm(training_set.weights))

@@ -254,10 +254,10 @@ class Growth:
         values = near.values(places[: len(known)], places[len(known) :], self._signed(support))
         return np.asarray(self.labels[:, known] * values.T - self.responses[:, known])
 
-    def bounded_share(self) -> float:
-        """The share of active examples whose coefficients are as large as they may be, over all problems."""
+    def bounded(self) -> NDArray[np.bool_]:
+        """Whose coefficients are as large as they may be: shape (problems, active examples)."""
         caps = np.stack([self.course.solver.caps(problem)[self.active] for problem in self.problems])
-        return float(np.mean(self.alpha[:, self.active] >= caps))
+        return np.asarray(self.alpha[:, self.active] >= caps)
 
     def support_share(self) -> float:
         """The share of active examples that are support vectors of any problem."""

@@ -120,7 +120,7 @@ def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator
 
 def _if_noisy(growth: Growth, sample: Features, rng: np.random.Generator) -> Chosen | None:
     """Any points. Rounding over less than 1 gains nothing in test error."""
-    if growth.bounded_share() < _FEWEST_BOUNDED:
+    if growth.bounded().mean() < _FEWEST_BOUNDED:
         return None
     candidates = _candidates(growth, rng)
     basis = independent_basis(_gram(sample, candidates))
@@ -132,7 +132,7 @@ def _if_smooth(growth: Growth, sample: Features, rng: np.random.Generator) -> Ch
 
     Where hardly any example is a misfit, there are few support vectors, and growth finds them sooner.
     """
-    if growth.bounded_share() < _FEWEST_MISFITS:
+    if growth.bounded().any(axis=0).mean() < _FEWEST_MISFITS:
         return None
     candidates = rng.permutation(growth.part.order)[:_SMOOTH_POOL]
     if not fades(_gram(sample, candidates[:_POOL])):
