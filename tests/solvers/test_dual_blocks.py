@@ -126,6 +126,9 @@ def test_examples_between_the_bounds_join_a_block_if_there_is_room_for_their_row
     assert set(between) != set(solver._free(problem, state, np.arange(0), 8))  # others at another step
     assert len(solver._free(problem, state, np.arange(100, 196), 8)) == 4
     assert len(DualBlocks(1.0, Balanced(), problems=3)._free(problem, state, np.arange(0), 8)) == 0  # no room
+    with monkeypatch.context() as patch:
+        patch.setattr(dual_blocks, "_MOST_FREE", 99)
+        assert len(solver._free(problem, state, np.arange(0), 8)) == 0
     problem.rows.ledger.limit = 10**9
     assert len(solver._free(problem, state, np.arange(0), 8)) == 0
 

@@ -28,6 +28,7 @@ from slackwater.solvers.dual_form import DualAscent, DualPoint
 _BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 32, 2
 _BLOCK_BYTES = 2**28
 _EVERY_STEP, _EVERY = 20, 3  # assessed after each of the first steps, then less often: it takes as long as a draw
+_MOST_FREE = 8192  # examples between the bounds, of which some are drawn: of more, they would make up for little
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
 _INNER_ACCURACY = 0.1  # of the violation outside: a block solved better is only unsettled by the next
 _SINGLE = 1e-6  # of a share in a response, or of a response: what single precision may be off by in a block
@@ -107,7 +108,7 @@ class DualBlocks(DualAscent):
         between = (state.alpha > 0.0) & (state.alpha < state.caps)
         between[kept] = False
         free = np.flatnonzero(between)
-        if len(free) > 3 * problem.rows.slots // 4 // self.problems:
+        if len(free) > min(_MOST_FREE, 3 * problem.rows.slots // 4 // self.problems):
             return free[:0]
         drawn = (state.lots[free] * 1e9 + state.step * 0.618) % 1.0
         return free[np.argsort(drawn)[:most]]
