@@ -157,7 +157,7 @@ class Gaussian:
         """Of points with few coordinates, by their differences or by products."""
         from slackwater.kernels import _few_loops
 
-        none = np.zeros(len(left), out.dtype), np.zeros(len(right), out.dtype)
+        none = np.zeros(len(left), out.dtype), np.zeros(len(right), out.dtype)  # norms have no part in differences
         terms = none if apart else self._terms(left, right, out.dtype)
         points = left.dense(out.dtype), right.dense(out.dtype)
         _few_loops.gaussian32(*points, out.dtype.type(self.gamma), *terms, apart, *flatten(out))
