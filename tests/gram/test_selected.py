@@ -48,7 +48,7 @@ def test_rows_survive_any_change_of_the_selection(seed, n, coarse, room):
         for _ in range(4):
             for _ in range(2):
                 wanted = rng.permutation(len(active))[: rng.integers(1, len(active) + 1)]
-                block = rows.fetch(wanted)
+                block = rows.fetch(wanted, None, rng.random(len(wanted)) < 0.5)
                 expected = K[np.ix_(active[wanted], active)]
                 np.testing.assert_allclose(held(block), expected, atol=tolerance)
             kept = np.union1d([0], np.flatnonzero(rng.random(len(active)) < rng.choice([0.3, 0.8, 1.0])))
@@ -130,6 +130,32 @@ def test_the_row_least_recently_used_makes_room():
     assert features.ledger.train == charged
     rows.fetch([1])
     assert features.ledger.train == charged + 20
+
+
+def test_rows_that_pass_make_room_before_any_other_and_before_fresh_memory():
+    X = points(40)
+    rows = SelectedRows(features_of(X), RowMemory(features_of(X)), coarse=False)
+    rows.fetch([0, 1, 2, 3], None, np.array([False, True, False, True]))
+    assert np.flatnonzero(rows.held).tolist() == [0, 1, 2, 3]
+    rows.fetch([4, 1], None, np.array([False, True]))  # 1 is wanted still: only 3 can go
+    assert np.flatnonzero(rows.held).tolist() == [0, 1, 2, 4]
+    block = rows.fetch([1, 5])  # 1 is kept from now on
+    assert np.flatnonzero(rows.held).tolist() == [0, 1, 2, 4, 5]
+    np.testing.assert_allclose(held(block), gaussian(X)[[1, 5]], atol=1e-6)
+    rows.fetch([6], None, np.array([True]))
+    assert rows.ledger.train == 7 * len(X)
+    assert rows.held.sum() == 6
+
+
+@pytest.mark.parametrize(("coordinates", "kernel"), [(3, Linear()), (70, Gaussian(1.0))])
+def test_rows_that_take_long_are_kept_in_any_case(coordinates, kernel):
+    X = np.random.default_rng(0).random((40, coordinates)).astype(np.float32)
+    rows = SelectedRows(features_of(X, kernel=kernel), RowMemory(features_of(X)), coarse=False)
+    for _ in range(2):
+        rows.fetch([0, 1], None, np.array([True, True]))
+        rows.fetch([2], None, np.array([True]))
+    assert rows.held.sum() == 3
+    assert rows.ledger.train == 3 * len(X)
 
 
 def test_more_rows_than_there_is_room_for_come_in_memory_of_their_own():

@@ -27,13 +27,13 @@ def encoded(*sets: np.ndarray) -> list[GridPoints] | None:
 def times_used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each block of values that is computed on a grid."""
     used: list[int] = []
-    original = GridPoints.fill_gaussian
+    original = GridPoints.write_gaussian
 
     def watched(points: GridPoints, *arguments: object) -> None:
         used.append(len(points))
         original(points, *arguments)
 
-    monkeypatch.setattr(GridPoints, "fill_gaussian", watched)
+    monkeypatch.setattr(GridPoints, "write_gaussian", watched)
     return used
 
 

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from reference import kernels as naive
 from slackwater.expansion import decision_values
 from slackwater.kernels import Gaussian, _few_loops, _loops, as_points, block
+from slackwater.kernels.lines import Lines
 from slackwater.kernels.points import DensePoints
 from slackwater.workers import Workers
 
@@ -131,11 +132,15 @@ def test_a_gaussian_of_few_coordinates_equals_its_numpy_twin(
     rng = np.random.default_rng(0)
     left, right = (rng.normal(size=(n, coordinates)).astype(np.float32) for n in (rows, columns))
     own, others = (0.0 * (x**2).sum(axis=1) if apart else 0.1 * (x**2).sum(axis=1) for x in (left, right))
-    out = np.full((rows, columns + 7), 7.0, np.float32)
-    _few_loops.gaussian32(left, right, np.float32(0.1), own, others, apart, out.reshape(-1), columns + 7)
-    exact = naive.pairwise(naive.gaussian(0.1), left.astype(np.float64), right.astype(np.float64))
-    np.testing.assert_allclose(out[:, :columns], exact, atol=2e-6)
-    assert (out[:, columns:] == 7.0).all()
+    slots = rng.permutation(2 * rows)[:rows]
+    for kept_in, one, tolerance in ((np.float32, 1.0, 2e-6), (np.uint16, 65535.0, 1.0 / 65535)):
+        out = np.full((2 * rows, columns + 7), 7, kept_in)
+        lines = Lines.of_slots(out, slots)
+        _few_loops.gaussian32(left, right, np.float32(0.1), own, others, apart, *lines)
+        exact = naive.pairwise(naive.gaussian(0.1), left.astype(np.float64), right.astype(np.float64))
+        np.testing.assert_allclose(out[slots, :columns] / one, exact, atol=tolerance)
+        assert (out[:, columns:] == 7).all()
+        assert (np.delete(out, slots, axis=0) == 7).all()
 
 
 def test_differences_of_few_coordinates_lose_nothing_however_far_from_the_origin() -> None:

@@ -11,3 +11,4 @@ from slackwater.training import quick
 def growth_of_few(monkeypatch):
     """Let examples be set aside with as few as the tests have, unless most of them are support vectors."""
     monkeypatch.setattr(quick, "_FEWEST_TO_GROW", 7000)
+    monkeypatch.setattr(quick, "_FEWEST_IF_SOON", 7000)

@@ -12,6 +12,7 @@ from sklearn.datasets import make_classification
 
 from slackwater import SVC
 from slackwater.errors import ConvergenceWarning, KernelError
+from slackwater.gram import selected
 from slackwater.solvers.coupling import Scaling
 from slackwater.stopping import StopReason
 from slackwater.training import growth, narrowing, newton, quick, spanning
@@ -415,9 +416,15 @@ def test_the_history_is_in_order_with_several_classes():
     assert (np.diff(model.history_["evaluations"]) >= 0).all()
 
 
-@pytest.mark.parametrize(("fewest", "most", "grown"), [(9000, 0.75, True), (9001, 0.75, False), (4501, 0.0, False)])
-def test_few_examples_or_mostly_support_vectors_are_trained_on_all_at_once(monkeypatch, fewest, most, grown):
+@pytest.mark.parametrize(
+    ("fewest", "soon", "most", "grown"),
+    [(9000, False, 0.75, True), (9001, False, 0.75, False), (4501, False, 0.0, False), (7000, True, 0.75, False)],
+)
+def test_few_examples_or_mostly_support_vectors_are_trained_on_all_at_once(monkeypatch, fewest, soon, most, grown):
+    """Few are more, where values are soon computed."""
     monkeypatch.setattr(quick, "_FEWEST_TO_GROW", fewest)
+    monkeypatch.setattr(quick, "_FEWEST_IF_SOON", 9001)
+    monkeypatch.setattr(selected, "_SOON_COMPUTED", 10**6 if soon else 0)
     monkeypatch.setattr(quick, "_MOST", most)
     X, y, settings = separated(9000)
     assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == {

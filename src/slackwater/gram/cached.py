@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, DenseRows, IndexArray, RowSource, as_indices, read_only
+from slackwater.gram.source import Ahead, DenseRows, IndexArray, Mask, RowSource, as_indices, read_only
 from slackwater.kernels.points import Floats
 from slackwater.memory import untouched
 
@@ -88,7 +88,7 @@ class CachedRows:
         wanted = as_indices(indices, self.n)
         return read_only(self._some_columns(wanted, as_indices(columns, self.n, "columns")))
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> DenseRows:
         """Deliver rows where they are kept; those for which there is no room, in memory of their own."""
         slots = self._bring_in(indices, ahead)
         if slots is not None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
+from slackwater.gram.source import Ahead, DenseRows, IndexArray, Mask, as_indices, read_only
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over
-from slackwater.kernels.points import Floats, Points
+from slackwater.kernels.blocks import GROUP_ROWS, NotFiniteError, block, hand_over, write
+from slackwater.kernels.lines import Lines
+from slackwater.kernels.points import Floats, Points, Vectors
+from slackwater.kernels.radial import Gaussian
 from slackwater.workers import Workers
 
 _ROWS_TAKEN = 4 * GROUP_ROWS  # copied together: of a block of few columns, threads share the groups
@@ -87,7 +89,7 @@ class DirectRows:
         self._compute(wanted, slice(0, self.n) if chosen is None else chosen, out)
         return read_only(out)
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> DenseRows:
         """Compute rows; as with ``rows``, their memory is used again by the next call."""
         values = self.rows(indices)
         return DenseRows(values, np.arange(len(values)))
@@ -113,6 +115,20 @@ class DirectRows:
             chosen = indices[start : start + _ROWS_TAKEN]
             with named_by(self._names[chosen], self._names[first:]):
                 hand_over(self.kernel, self.points.take(chosen), right, pass_on, self._workers)
+
+    def writes(self) -> bool:
+        """Whether ``write`` can be asked for."""
+        return isinstance(self.kernel, Gaussian) and self.kernel.writes(self.points)
+
+    def write(self, indices: IndexArray, first: int, lines: Lines) -> None:
+        """Compute rows from column ``first`` on straight to where they are kept."""
+        if not isinstance(self.kernel, Gaussian):
+            raise TypeError("only a Gaussian writes its values anywhere")
+        left, right = (cast("Vectors", each) for each in (self.points.take(indices), self.points.slice(first, self.n)))
+        self.ledger.charge(self.ledger.account, len(left) * len(right))
+        write(self.kernel, left, right, lines, self._workers)
+        own = np.flatnonzero(indices >= first)
+        lines.base[lines.starts[own] + indices[own] - first] = lines.steps or 1.0
 
     def square(self, indices: IndexArray) -> Floats:
         """Compute the values of some points with one another, in the caller's own memory."""

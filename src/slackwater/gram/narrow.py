@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, IndexArray, as_indices, read_only
+from slackwater.gram.source import Ahead, IndexArray, Mask, as_indices, read_only
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block
 from slackwater.kernels.points import DensePoints, Floats, Points
@@ -232,7 +232,7 @@ class NarrowRows:
         chosen = np.arange(self.n) if columns is None else as_indices(columns, self.n, "columns")
         return read_only(self.gathered(wanted, chosen, np.float32))
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> SparseRows:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> SparseRows:
         """Point at the rows."""
         return SparseRows(self, as_indices(indices, self.n))
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from slackwater.errors import IndefiniteKernelError, KernelError
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices, read_only
+from slackwater.gram.source import Ahead, DenseRows, IndexArray, Mask, as_indices, read_only
 from slackwater.kernels.points import Floats
 
 TILE = 512  # rows and columns compared at a time
@@ -77,7 +77,7 @@ class PrecomputedRows:
         self.ledger.charge(self.ledger.account, values.size)
         return read_only(values)
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> DenseRows:
         """Point at the rows in the matrix."""
         wanted = as_indices(indices, self.n)
         self.ledger.charge(self.ledger.account, wanted.size * self.n)

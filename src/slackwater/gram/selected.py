@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Ahead, DenseRows, IndexArray, as_indices
+from slackwater.gram.source import Ahead, DenseRows, IndexArray, Mask, as_indices
 from slackwater.kernels.grid import GridPoints
+from slackwater.kernels.lines import STEPS, Lines
 from slackwater.kernels.points import DensePoints, Floats
 from slackwater.kernels.radial import Gaussian
 from slackwater.memory import untouched
 
-STEPS = 2**16 - 1  # to which values between 0 and 1 are rounded where rows are kept coarsely
 ROUNDING = 1.0 / STEPS / np.sqrt(12.0)  # root mean square
 _ROWS_MOVED = 32  # by one thread at a time
 # Of points with 20 coordinates a value takes 1.5 ns, with 54 2.4 ns, and to keep it in two fresh bytes up to 4 ns where
@@ -103,6 +103,7 @@ class SelectedRows:
             raise ValueError("only values of a Gaussian are known to lie between 0 and 1")
         self.coarse = coarse
         self._source = features.direct_rows()
+        effort = _effort(features)
         self._soon_computed = _soon_computed(features)
         self._memory, self._workers = memory, features.workers
         kept_dtype = np.dtype(np.uint16) if coarse else self.dtype
@@ -110,6 +111,9 @@ class SelectedRows:
         self._slot_of = np.full(self.n, -1)  # of each point's row; -1 for those not held
         self._owner = np.full(self.slots, -1)  # whose row is in each slot
         self._used = np.zeros(self.slots, dtype=np.int64)  # when it last was, by a clock that counts rows
+        self._passing = np.zeros(self.slots, dtype=bool)  # rows that are the first to make room for others
+        self._writes = self._source.writes()
+        self.lets_pass = effort is not None and effort <= _SOON_COMPUTED
         self._clock = self._taken = 0  # slots below this one have been taken
 
     @property
@@ -137,7 +141,7 @@ class SelectedRows:
         """How many rows there is room for."""
         return len(self._slab)
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> DenseRows:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> DenseRows:
         """Deliver rows where they are kept; those for which there is no room, in memory of their own."""
         wanted = as_indices(indices, self.n)
         distinct = np.unique(wanted)
@@ -147,10 +151,18 @@ class SelectedRows:
         self._touch(held[held >= 0])
         missing = distinct[held < 0]
         if len(missing):
-            slots = self._vacated(len(missing))
+            slots = self._vacated(len(missing), held[held >= 0])
             self._compute(missing, slots, 0)
             self._hold(missing, slots)
+            self._passing[slots] = True
+        lasting = wanted if passing is None or not self.lets_pass else wanted[~passing]
+        self._passing[self._slot_of[lasting]] = False
         return DenseRows(self._slab, self._slot_of[wanted], self._step, self._workers)
+
+    @property
+    def held(self) -> Mask:
+        """Whose rows are at hand."""
+        return np.asarray(self._slot_of >= 0)
 
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Compute rows; nothing is kept."""
@@ -200,12 +212,13 @@ class SelectedRows:
         places = np.sort(held[held >= 0])
         if len(places) > other.slots:  # their values at new points are not worth computing for some of them only
             places = places[: other.slots if len(kept) == other.n else 0]
-        numbers = self._owner[places]
+        numbers, passing = self._owner[places], self._passing[places]
         self._move_columns(places, kept)
         self._move_rows(places * self.n, len(kept), other.n)
         new_number = np.empty(self.n, dtype=np.intp)
         new_number[kept] = np.arange(len(kept))
         other._complete(new_number[numbers], len(kept))
+        other._passing[: len(passing)] = passing
         return other
 
     @property
@@ -217,19 +230,25 @@ class SelectedRows:
         self._used[slots] = self._clock + np.arange(len(slots))
         self._clock += len(slots)
 
-    def _vacated(self, count: int) -> IndexArray:
-        """Slots, unused ones first, then those of the rows least recently used."""
+    def _vacated(self, count: int, wanted: IndexArray) -> IndexArray:
+        """Slots other than those wanted: of rows that were passing, then unused, then of rows least recently used."""
+        passing = self._passing[: self._taken].copy()
+        passing[wanted] = False
+        passed = self._emptied(np.flatnonzero(passing)[:count])
+        count -= len(passed)
         fresh = np.arange(self._taken, min(self._taken + count, self.slots))
-        evicted = self._evicted(count - len(fresh)) if len(fresh) < count else fresh[:0]
+        count -= len(fresh)
+        oldest = np.sort(np.argpartition(self._used[: self._taken], count - 1)[:count]) if count else fresh[:0]
         self._taken += len(fresh)
-        return np.concatenate([fresh, evicted])
+        return np.concatenate([passed, fresh, self._emptied(oldest)])
 
-    def _evicted(self, count: int) -> IndexArray:
-        """The slots of those rows that have not been used for longest."""
-        slots = np.sort(np.argpartition(self._used[: self._taken], count - 1)[:count])
+    def _emptied(self, slots: IndexArray) -> IndexArray:
+        """These slots, from now on without their rows."""
         owners = self._owner[slots]
         self._slot_of[owners[owners >= 0]] = -1  # where computing rows failed, there are none
         self._owner[slots] = -1
+        self._used[slots] = self._clock
+        self._passing[slots] = False
         return slots
 
     def _hold(self, rows: IndexArray, slots: IndexArray) -> None:
@@ -241,6 +260,10 @@ class SelectedRows:
     def _compute(self, indices: IndexArray, slots: IndexArray, first: int) -> None:
         """Fill slots with rows from column ``first`` on."""
         from slackwater.gram import _loops
+
+        if self._writes:
+            self._source.write(indices, first, Lines.of_slots(self._slab, slots).part(0, len(slots), first))
+            return
 
         def keep(position: int, column: int, tile: Floats) -> None:
             places = slots[position : position + len(tile)]
@@ -255,7 +278,7 @@ class SelectedRows:
         """These rows are in the first slots; of their columns only the first ``known`` are there yet."""
         if len(rows) and known < self.n:
             self._compute(rows, np.arange(len(rows)), known)
-        self._hold(rows, self._vacated(len(rows)))
+        self._hold(rows, self._vacated(len(rows), rows[:0]))
 
     def _move_columns(self, places: IndexArray, kept: IndexArray) -> None:
         """In the rows at these places, bring the points kept to the first columns."""

@@ -15,6 +15,7 @@ from slackwater.workers import Workers
 
 Ahead = Callable[[], ArrayLike]
 IndexArray = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 _ROWS_SUMMED, _COLUMNS_SUMMED = 128, 4096  # together: their copies stay in cache
 _FEWEST_SHARED = 2**17  # values, for a second thread to be worth waking
 _ALONE = Workers()
@@ -152,8 +153,11 @@ class RowSource(Protocol):
             Read-only, and valid until the next call.
         """
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None) -> RowBlock:
-        """Deliver whole rows as ``rows`` does, but leave them where they are."""
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> RowBlock:
+        """Deliver whole rows as ``rows`` does, but leave them where they are.
+
+        ``passing`` says which of them are hardly going to be wanted again, so that others are better kept.
+        """
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Write rows of the matrix into ``out``, of shape (len(indices), n)."""

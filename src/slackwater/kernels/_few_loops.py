@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slackwater._jit import compiled, compiled_fusing, compiled_reordering
 from slackwater.kernels._loops import exp32
@@ -22,12 +23,21 @@ WIDTH = 272  # with 256 the coordinates of a turn would compete for the same lin
 
 @compiled
 def gaussian32(
-    left: Floats, right: Floats, gamma: Any, own: Floats, others: Floats, apart: bool, block: Floats, stride: int
+    left: Floats,
+    right: Floats,
+    gamma: Any,
+    own: Floats,
+    others: Floats,
+    apart: bool,
+    base: NDArray[Any],
+    starts: NDArray[np.intp],
+    steps: Any,
 ) -> None:
-    """block[i, j] <- exp(-gamma |left_i - right_j|²), by products or by the differences of coordinates.
+    """base[starts_i + j] <- exp(-gamma |left_i - right_j|²), by products or by the differences of coordinates.
 
     With products it is exp(2·gamma <left_i, right_j> - own_i - others_j). With differences, ``apart``, own and others
     are to be zero; no digit is lost then, however far from the origin the points are. Both take about as long.
+    ``steps`` is 0, or how many of them 1 has where ``base`` is of whole numbers.
     """
     rows, coordinates = left.shape
     turns = (coordinates + TERMS - 1) // TERMS
@@ -43,9 +53,9 @@ def gaussian32(
             else:
                 _sum_products(factors, row * turns * TERMS, packed, turns, sums)
             for i in range(row, min(row + ROWS, rows)):
-                begin, place = (i - row) * WIDTH, i * stride + first
-                mine, out = sums[begin : begin + count], block[place : place + count]
-                _finish(mine, scale, own[i], others[first : first + count], out)
+                begin, place = (i - row) * WIDTH, starts[i] + first
+                mine, out = sums[begin : begin + count], base[place : place + count]
+                _finish(mine, scale, own[i], others[first : first + count], steps, out)
 
 
 @compiled
@@ -104,6 +114,10 @@ def _sum_squares(factors: Floats, first: int, packed: Floats, turns: int, sums: 
 
 
 @compiled_fusing
-def _finish(sums: Floats, scale: Any, own: Any, others: Floats, out: Floats) -> None:
-    for j in range(out.size):
-        out[j] = exp32(scale * sums[j] - (own + others[j]))
+def _finish(sums: Floats, scale: Any, own: Any, others: Floats, steps: Any, out: NDArray[Any]) -> None:
+    if steps > f32(0):
+        for j in range(out.size):
+            out[j] = exp32(scale * sums[j] - (own + others[j])) * steps + f32(0.5)
+    else:
+        for j in range(out.size):
+            out[j] = exp32(scale * sums[j] - (own + others[j]))

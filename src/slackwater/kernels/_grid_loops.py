@@ -93,22 +93,24 @@ def gaussian32(
     own: Whole,
     others: Whole,
     factor: Any,
-    block: Floats,
-    stride: int,
+    base: NDArray[Any],
+    starts: NDArray[np.intp],
+    steps: Any,
 ) -> None:
-    """block[i, j] <- exp(factor·|left_i - right_j|²), for rows of words.
+    """base[starts_i + j] <- exp(factor·|left_i - right_j|²), for rows of words.
 
     ``code`` is of the type of a coordinate; bits of the left side's words are flipped by ``flip``; ``own`` and
-    ``others`` are such that own_i + others_j less twice the sum of products is the squared distance.
+    ``others`` are such that own_i + others_j less twice the sum of products is the squared distance. ``steps`` is 0, or
+    how many of them 1 has where ``base`` is of whole numbers.
     """
-    rows, steps = left.shape
+    rows, words = left.shape
     groups = (rows + ROWS - 1) // ROWS
-    packed_left, packed_right = _aligned(groups * ROWS * steps), _aligned(WIDTH * steps)
+    packed_left, packed_right = _aligned(groups * ROWS * words), _aligned(WIDTH * words)
     own_here, others_here = np.zeros(groups * ROWS, np.int32), np.zeros(WIDTH, np.int32)
     own_here[:rows] = own
     values = np.empty(ROWS * WIDTH, f32)
     for group in range(groups):
-        part = packed_left[group * ROWS * steps : (group + 1) * ROWS * steps]
+        part = packed_left[group * ROWS * words : (group + 1) * ROWS * words]
         _pack(left, group * ROWS, ROWS, flip, part)
     theirs, their_norms, out = packed_right.ctypes.data, others_here.ctypes.data, values.ctypes.data
     for first in range(0, right.shape[0], WIDTH):
@@ -116,12 +118,12 @@ def gaussian32(
         _pack(right, first, WIDTH, np.uint32(0), packed_right)
         others_here[:count] = others[first : first + count]
         for group in range(groups):
-            mine = packed_left.ctypes.data + 4 * group * ROWS * steps
+            mine = packed_left.ctypes.data + 4 * group * ROWS * words
             norms = own_here.ctypes.data + 4 * group * ROWS
-            _exponents(code, (mine, theirs, norms, their_norms, out, steps, factor))
+            _exponents(code, (mine, theirs, norms, their_norms, out, words, factor))
             for i in range(min(ROWS, rows - group * ROWS)):
-                place = (group * ROWS + i) * stride + first
-                _finish(values[i * WIDTH : (i + 1) * WIDTH], block[place : place + count])
+                place = starts[group * ROWS + i] + first
+                _finish(values[i * WIDTH : (i + 1) * WIDTH], steps, base[place : place + count])
 
 
 @compiled
@@ -144,12 +146,20 @@ def _pack(rows: Words, first: int, width: int, flip: Any, packed: Words) -> None
 
 
 @compiled
-def _finish(exponents: Floats, out: Floats) -> None:
+def _finish(exponents: Floats, steps: Any, out: NDArray[Any]) -> None:
     if out.size == WIDTH:  # as nearly always, and LLVM knows how often
-        for j in range(WIDTH):
-            out[j] = exp32(exponents[j])
+        _exponentials(exponents, WIDTH, steps, out)
     else:
-        for j in range(out.size):
+        _exponentials(exponents, out.size, steps, out)
+
+
+@compiled
+def _exponentials(exponents: Floats, count: int, steps: Any, out: NDArray[Any]) -> None:
+    if steps > f32(0):
+        for j in range(count):
+            out[j] = exp32(exponents[j]) * steps + f32(0.5)
+    else:
+        for j in range(count):
             out[j] = exp32(exponents[j])
 
 

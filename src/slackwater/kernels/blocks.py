@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
+from slackwater.kernels.lines import Lines
 from slackwater.kernels.points import Floats, Points, SparsePoints, Vectors
+from slackwater.kernels.radial import Gaussian
 from slackwater.memory import Buffers
 from slackwater.workers import Workers
 
@@ -23,6 +26,7 @@ FEWEST_COLUMNS = 1024
 MOST_COLUMNS = 4096
 FEWEST_ROWS = 128
 GROUP_ROWS = 1024  # left rows that go over the right points together
+FEWEST_WRITTEN, PARTS_WRITTEN = 1024, 8  # right points that a thread writes rows of, and how many such parts there are
 SUM_ROWS, SUM_COLUMNS = 1024, 1024  # 256 rows would stay in cache, but BLAS makes a quarter more of 1024
 SPARSE_SUM_ROWS = 256  # here it does not matter to BLAS
 COLUMNS_BYTES = 2**26  # of sparse support vectors by columns, at a time
@@ -102,6 +106,18 @@ def hand_over(
             take(first, start, tile)
 
     _each_tile(kernel, left, right, compute, workers)
+
+
+def write(kernel: Gaussian, left: Vectors, right: Vectors, lines: Lines, workers: Workers) -> None:
+    """Have a kernel write all values where they are kept, without a tile in between; the right points are shared."""
+    parts = _tiles(right, 0, len(right), _evenly(len(right), max(FEWEST_WRITTEN, len(right) // PARTS_WRITTEN), 1))
+    groups = _tiles(left, 0, len(left), left.tile_rows)
+
+    def compute(rows: Points, columns: Points, first: int, start: int) -> None:
+        part = lines.part(first, first + len(rows), start)
+        kernel.write(cast("Vectors", rows), cast("Vectors", columns), part)
+
+    workers.run(partial(_meet, compute, groups), parts)
 
 
 def _each_tile(

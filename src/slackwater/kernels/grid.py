@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.kernels.lines import Lines
 from slackwater.kernels.norms import SquaredNorms
 from slackwater.kernels.points import DensePoints, Floats, Indices, Vectors
 from slackwater.memory import rows_of, untouched
@@ -78,14 +79,16 @@ class GridPoints(Vectors):
     def dense(self, dtype: np.dtype[Any]) -> Floats:
         return (self.grid.origin + self.grid.step * self.codes[:, : self.n_features]).astype(dtype)
 
-    def fill_gaussian(self, right: GridPoints, gamma: float, out: Floats, stride: int) -> None:
-        """Write exp(-gamma |x_i - z_j|²) to the rows of ``out``, flat, for points of the same grid."""
+    def write_gaussian(self, right: GridPoints, gamma: float, lines: Lines) -> None:
+        """Write exp(-gamma |x_i - z_j|²), for points of the same grid."""
         from slackwater.kernels import _grid_loops
 
         words = self.codes.view(np.uint32), right.codes.view(np.uint32)
         code, flip = self.codes.dtype.type(0), np.uint32(0x80808080 if self.codes.itemsize == 1 else 0)
         factor = np.float32(max(-gamma * self.grid.step**2, -1e38))  # infinite, it would make nought NaN
-        _grid_loops.gaussian32(*words, code, flip, self.own, right.others, factor, out, stride)
+        _grid_loops.gaussian32(
+            *words, code, flip, self.own, right.others, factor, lines.base, lines.starts, lines.steps
+        )
 
 
 def grids_pay() -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from slackwater.kernels.base import require_positive, vector_pair
 from slackwater.kernels.grid import GridPoints, on_grid
+from slackwater.kernels.lines import Lines
 from slackwater.kernels.points import DensePoints, Floats, Points, Vectors, quicker_form
 from slackwater.kernels.products import flatten, inner_products, l1_distances
 from slackwater.workers import Workers
@@ -55,15 +56,34 @@ class Gaussian:
     def fill(self, left: Points, right: Points, out: Floats) -> None:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
         first, second = vector_pair(left, right, self.name)
-        if isinstance(first, GridPoints) and isinstance(second, GridPoints) and first.grid is second.grid:  # one object
-            first.fill_gaussian(second, self.gamma, *flatten(out))
+        if self._in_one_pass(first, second) and out.dtype == np.float32:
+            self.write(first, second, Lines.of_block(out))
         elif out.dtype == np.float32 and self.needs_double(first, second):
-            if _all_in_few_coordinates(first) and _all_in_few_coordinates(second):
-                self._fill_few(first, second, out, apart=True)
-            else:
-                self._fill_by_norms(first, second, out)
+            self._fill_by_norms(first, second, out)
         else:
             self._fill(first, second, out)
+
+    def writes(self, points: Points) -> bool:
+        """Whether ``write`` can do with these points."""
+        return isinstance(points, Vectors) and points.dtype == np.float32 and self._in_one_pass(points, points)
+
+    def write(self, left: Vectors, right: Vectors, lines: Lines) -> None:
+        """Write :math:`K(left_i, right_j)` as value j of line i, in single precision or rounded.
+
+        Points are on one grid or have few coordinates; all values are finite then, if the coordinates are.
+        """
+        if isinstance(left, GridPoints) and isinstance(right, GridPoints):
+            left.write_gaussian(right, self.gamma, lines)
+        else:
+            self._write_few(left, right, lines)
+
+    def _in_one_pass(self, left: Vectors, right: Vectors) -> bool:
+        """Whether there is a compiled loop from coordinates to values."""
+        if isinstance(left, GridPoints) and isinstance(right, GridPoints):
+            return left.grid is right.grid  # one object
+        if self.needs_double(left, right):
+            return _all_in_few_coordinates(left) and _all_in_few_coordinates(right)
+        return _few_coordinates(left) and _few_coordinates(right)
 
     def diagonal(self, points: Points) -> NDArray[np.float64]:
         """Return ones: a point has distance 0 to itself."""
@@ -146,21 +166,20 @@ class Gaussian:
     def _fill(self, left: Vectors, right: Vectors, out: Floats) -> None:
         from slackwater.kernels import _loops
 
-        if out.dtype == np.float32 and _few_coordinates(left) and _few_coordinates(right):
-            self._fill_few(left, right, out, apart=False)
-            return
         inner_products(left, right, out)
         finish = _loops.gaussian_finish32 if out.dtype == np.float32 else _loops.gaussian_finish64
         finish(*flatten(out), *self._terms(left, right, out.dtype), out.dtype.type(2 * self.gamma))
 
-    def _fill_few(self, left: Vectors, right: Vectors, out: Floats, apart: bool) -> None:
-        """Of points with few coordinates, by their differences or by products."""
+    def _write_few(self, left: Vectors, right: Vectors, lines: Lines) -> None:
+        """Of points with few coordinates, by products or, where norms would lose digits, by their differences."""
         from slackwater.kernels import _few_loops
 
-        none = np.zeros(len(left), out.dtype), np.zeros(len(right), out.dtype)  # norms have no part in differences
-        terms = none if apart else self._terms(left, right, out.dtype)
-        points = left.dense(out.dtype), right.dense(out.dtype)
-        _few_loops.gaussian32(*points, out.dtype.type(self.gamma), *terms, apart, *flatten(out))
+        single, apart = np.dtype(np.float32), self.needs_double(left, right)
+        own, others = np.zeros(len(left), single), np.zeros(len(right), single)  # norms have no part in differences
+        if not apart:
+            own, others = self._terms(left, right, single)
+        points, gamma = (left.dense(single), right.dense(single)), np.float32(self.gamma)
+        _few_loops.gaussian32(*points, gamma, own, others, apart, lines.base, lines.starts, lines.steps)
 
     def _terms(self, left: Vectors, right: Vectors, dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
         """What the points' own norms have to do with a distance."""

@@ -78,6 +78,13 @@ class Foresighted(Protocol):
     def outlook(self, problem: Problem, state: Any) -> Outlook: ...
 
 
+@runtime_checkable
+class Settling(Protocol):
+    """A solver that knows, once it has drawn, who of the examples drawn will hardly be drawn again."""
+
+    def settled(self, problem: Problem, state: Any, indices: NDArray[np.intp]) -> NDArray[np.bool_]: ...
+
+
 def due_ever_further_apart(step: int) -> bool:
     """At steps 16, 32, …, 256 and then at ever wider distances, a sixteenth of the way apart."""
     distance = max(16, 1 << max(0, step.bit_length() - 5))

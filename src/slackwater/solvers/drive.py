@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import RowSource
 from slackwater.problem import Problem
-from slackwater.solvers.base import Assessment, Foresighted, Outlook, Solver
+from slackwater.solvers.base import Assessment, Foresighted, Outlook, Settling, Solver
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, snapshot
 from slackwater.workers import Workers
@@ -95,6 +95,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.foresighted = self.solver if isinstance(self.solver, Foresighted) else None
+        self.settling = self.solver if isinstance(self.solver, Settling) else None
 
     def step(self, active: Sequence[Task]) -> None:
         """Draw for every problem, fetch the rows together, apply."""
@@ -105,13 +106,24 @@ class _Run:
             return np.concatenate([self.solver.foresee(t.problem, t.state, share) for t in active])
 
         wanted, places = _joined(drawn)
-        fetched = self.rows.fetch(wanted, ahead)
+        fetched = self.rows.fetch(wanted, ahead, self._passing(active, drawn, places, len(wanted)))
 
         def apply(number: int) -> None:
             task = active[number]
             self.solver.apply(task.problem, task.state, drawn[number], fetched.part(places[number]))
 
         self.workers.run(apply, range(len(active)))
+
+    def _passing(
+        self, active: Sequence[Task], drawn: Sequence[NDArray[np.intp]], places: Sequence[NDArray[np.intp]], count: int
+    ) -> NDArray[np.bool_] | None:
+        """Which of the rows wanted no problem is likely to want again soon."""
+        if self.settling is None:
+            return None
+        passing = np.ones(count, dtype=bool)
+        for task, indices, where in zip(active, drawn, places, strict=True):
+            passing[where] &= self.settling.settled(task.problem, task.state, indices)
+        return passing
 
     def outlook(self, task: Task) -> Outlook:
         if self.foresighted is not None:

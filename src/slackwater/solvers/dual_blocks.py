@@ -121,6 +121,10 @@ class DualBlocks(DualAscent):
     def foresee(self, problem: Problem, state: DualState, most: int) -> NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
 
+    def settled(self, problem: Problem, state: DualState, indices: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Those that the step leaves at a bound: two thirds of them, and more, never leave it again."""
+        return np.asarray((state.target <= 0.0) | (state.target >= state.caps[indices]))
+
     def apply(self, problem: Problem, state: DualState, indices: NDArray[np.intp], rows: RowBlock) -> None:
         """Move the coefficients as the block's solution has them, and all responses with them."""
         change = (state.target - state.alpha[indices]) * problem.labels[indices]

@@ -356,12 +356,15 @@ class Growth:
         return np.asarray(self.labels[:, examples] * features.values(examples, support, self._signed(support)).T)
 
     def _responses_by_rows(self, last: IndexArray) -> NDArray[np.float64]:
-        """The same for the last of the active examples, by rows that are kept; where there is no room, without them."""
-        if len(self._support()) > self.rows.slots:
+        """The same for the last of the active examples, by rows that are kept, as far as they are to be."""
+        supporting = self.alpha[:, self.active] > 0.0
+        lasting = (supporting & ~self.bounded()).any(axis=0) | self.rows.held | (not self.rows.lets_pass)
+        kept, passing = (np.flatnonzero(supporting.any(axis=0) & each) for each in (lasting, ~lasting))
+        if len(kept) > self.rows.slots:
             return self._responses(last, self.features)
-        places = np.flatnonzero((self.alpha[:, self.active] > 0.0).any(axis=0))
-        signed = self._signed(self.active[places])
-        values = self.rows.fetch(places).combinations(signed, len(self.active) - len(last))
+        near, others = self.active[kept], self.active[passing]
+        values = self.rows.fetch(kept).combinations(self._signed(near), len(self.active) - len(last))
+        values += self.features.values(last, others, self._signed(others)).T
         return np.asarray(self.labels[:, last] * values)
 
     def _signed(self, support: IndexArray) -> NDArray[np.float64]:

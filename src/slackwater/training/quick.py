@@ -30,7 +30,8 @@ from slackwater.training.training_set import TrainingSet
 FEWEST_EXAMPLES = 8192  # with fewer, the exact solution takes no time worth saving
 _SAMPLE_SHARE, _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 16, 2048, 16384
 _FEWEST_OF_A_CLASS = 32
-_FEWEST_TO_GROW = 16384  # with fewer, what setting aside saves is less than what it takes to find out whom
+# With fewer examples, what setting aside saves is less than what it takes to find out whom.
+_FEWEST_TO_GROW, _FEWEST_IF_SOON = 16384, 32768
 _MOST = 0.6  # of the examples, as support vectors: hardly anyone is set aside
 _GROWTH = 4
 # Of all examples: set aside, and on the wrong side. As many more of unseen ones are likely to be there, too, even if
@@ -63,10 +64,16 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
         return endings
     axes = principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE])
     growth.economise(axes)
-    if whole.n < (_FEWEST_TO_GROW if growth.support_share() < _MOST else 2 * _FEWEST_TO_GROW):
+    if whole.n < _fewest_to_grow(growth):
         return _looked_at(growth, rng, _with_all(growth)).endings
     growth.sketch_along(axes)
     return _grown(growth, shuffled, rng)
+
+
+def _fewest_to_grow(growth: Growth) -> int:
+    """More where hardly anyone would be set aside, or where values are soon computed."""
+    fewest = 2 * _FEWEST_TO_GROW if growth.support_share() >= _MOST else _FEWEST_TO_GROW
+    return max(fewest, _FEWEST_IF_SOON) if growth.rows.lets_pass else fewest
 
 
 def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> list[Ending]:
