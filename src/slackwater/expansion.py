@@ -58,11 +58,15 @@ def decision_values(
 
 
 def _quicker(kernel: Kernel, points: Points, support: Points, workers: Workers) -> tuple[Points, Points]:
-    """Dense points in single precision in a form for which the values of a Gaussian are sooner computed.
+    """Points in single precision in a form for which the values of a Gaussian are sooner computed.
 
-    That is on a grid, or else seen from where single precision is enough, if it is not where they are.
+    That is dense, unless they are too many or sparse indeed; on a grid, or else seen from where single precision is
+    enough, if it is not where they are.
     """
-    if not (isinstance(kernel, Gaussian) and isinstance(points, DensePoints) and isinstance(support, DensePoints)):
+    if not isinstance(kernel, Gaussian):
+        return points, support
+    points, support = kernel.prepared(points), kernel.prepared(support)
+    if not (isinstance(points, DensePoints) and isinstance(support, DensePoints)):
         return points, support
     if points.dtype == support.dtype == np.float32:
         # To place a point on a grid takes as long as products with so many others would save.

@@ -225,16 +225,15 @@ def test_rows_can_be_trusted_after_a_failure(monkeypatch):
         np.testing.assert_allclose(held(rows.fetch(wanted)), gaussian(X)[wanted], atol=1e-6)
 
 
-def test_values_that_are_soon_computed_are_not_gathered_from_long_rows(monkeypatch):
-    """Only of few coordinates, of rows that are long, and where evaluations have no limit."""
-    monkeypatch.setattr(selected, "_LONG", 50)
-    for n, coordinates, limit, computed in (
-        (60, 4, None, True),
-        (40, 4, None, False),
-        (60, 90, None, False),
-        (60, 4, 10**6, False),
+def test_values_that_are_soon_computed_are_not_gathered_from_rows():
+    """Only of few coordinates in single precision, and where evaluations have no limit."""
+    for kind, coordinates, limit, computed in (
+        (np.float32, 4, None, True),
+        (np.float64, 4, None, False),
+        (np.float32, 90, None, False),
+        (np.float32, 4, 10**6, False),
     ):
-        X = np.random.default_rng(0).random((n, coordinates)).astype(np.float32)
+        X = np.random.default_rng(0).random((60, coordinates)).astype(kind)
         features = features_of(X)
         features.ledger.limit = limit
         rows = SelectedRows(features, RowMemory(features), coarse=True)

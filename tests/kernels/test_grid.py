@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -227,6 +228,21 @@ def _cost(model: SVC, X: np.ndarray, y: np.ndarray) -> float:
     points, model_of = as_points(X.astype(np.float64)), (model.dual_coef_, model.intercept_)
     values = decision_values(Gaussian(0.5), points, as_points(support), *model_of, Workers())
     return float(0.5 * norm + np.maximum(0.0, 1.0 - (2 * y - 1) * values[:, 0]).sum())
+
+
+@pytest.mark.parametrize(("share", "on_a_grid"), [(0.3, True), (0.001, False)])
+def test_sparse_indicators_are_on_a_grid_unless_their_products_are_sooner_computed_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, share: float, on_a_grid: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((900, 200)) < share).astype(np.float32)
+    coefficients, biases = rng.standard_normal((1, 300)), np.zeros(1)
+    used = times_used(monkeypatch)
+    points, dense = as_points(scipy.sparse.csr_array(X)), as_points(X.astype(np.float64))
+    found = decision_values(Gaussian(0.05), points, points.take(np.arange(300)), coefficients, biases, Workers())
+    assert bool(used) == on_a_grid
+    exact = decision_values(Gaussian(0.05), dense, dense.take(np.arange(300)), coefficients, biases, Workers())
+    np.testing.assert_allclose(found, exact, atol=3e-5)
 
 
 @pytest.mark.parametrize(("n_support", "on_a_grid"), [(300, True), (100, False), (0, False)])

@@ -8,7 +8,6 @@ from sklearn import svm
 from sklearn.datasets import make_classification
 
 from slackwater import SVC
-from slackwater.gram import selected
 from slackwater.training import exact
 
 N = 2500
@@ -66,7 +65,6 @@ def test_the_default_model_decides_as_the_optimum_does(monkeypatch, C):
 
 
 def test_problems_side_by_side_are_those_one_after_the_other(monkeypatch):
-    monkeypatch.setattr(selected, "_LONG", 0)  # their squares are computed, and charged, by several threads
     X, y = data()
     alone = SVC(C=1.0, gamma=0.1, random_state=0, n_jobs=2).fit(X, y)
     monkeypatch.setattr(exact, "_FEWEST_SHARED", 0)

@@ -24,7 +24,6 @@ _WORTH_KEEPING, _FEW_COORDINATES = 2**24, 25  # bytes of rows for each coordinat
 
 _SOON_COMPUTED = 64  # coordinates: a square of 1024 points takes 1.3 ms with 20, 1.4 with 54, to gather it 2.3 to 3.5
 _FEWEST_SHARED = 2**18  # values of a square, for a second thread to be worth waking
-_LONG = 8192  # values, of a row; a block of shorter ones is in the cache for the most part
 
 
 class RowMemory:
@@ -61,10 +60,10 @@ def worth_keeping(features: Features, problems: int) -> int:
 
 
 def _soon_computed(features: Features) -> bool:
-    """Whether a value takes less time to compute than to fetch from a long row, which is a cache line from memory."""
+    """Whether a value takes less time to compute than to fetch from a row that is kept, a cache line from memory."""
     effort = _effort(features)
     few = effort is not None and effort <= _SOON_COMPUTED and features.points.dtype == np.float32
-    return few and features.n >= _LONG and features.ledger.limit is None
+    return few and features.ledger.limit is None
 
 
 def _effort(features: Features) -> int | None:
@@ -103,8 +102,7 @@ class SelectedRows:
             raise ValueError("only values of a Gaussian are known to lie between 0 and 1")
         self.coarse = coarse
         self._source = features.direct_rows()
-        effort = _effort(features)
-        self._soon_computed = _soon_computed(features)
+        self.soon_computed = _soon_computed(features)
         self._memory, self._workers = memory, features.workers
         kept_dtype = np.dtype(np.uint16) if coarse else self.dtype
         self._slab = memory.slab(self.n, kept_dtype)
@@ -113,7 +111,6 @@ class SelectedRows:
         self._used = np.zeros(self.slots, dtype=np.int64)  # when it last was, by a clock that counts rows
         self._passing = np.zeros(self.slots, dtype=bool)  # rows that are the first to make room for others
         self._writes = self._source.writes()
-        self.lets_pass = effort is not None and effort <= _SOON_COMPUTED
         self._clock = self._taken = 0  # slots below this one have been taken
 
     @property
@@ -155,7 +152,7 @@ class SelectedRows:
             self._compute(missing, slots, 0)
             self._hold(missing, slots)
             self._passing[slots] = True
-        lasting = wanted if passing is None or not self.lets_pass else wanted[~passing]
+        lasting = wanted if passing is None or not self.soon_computed else wanted[~passing]
         self._passing[self._slot_of[lasting]] = False
         return DenseRows(self._slab, self._slot_of[wanted], self._step, self._workers)
 
@@ -175,7 +172,7 @@ class SelectedRows:
     def square(self, indices: IndexArray) -> Floats:
         """Gather the values of some points with one another from rows that are held, and compute the others."""
         slots = self._slot_of[indices]
-        missing = np.arange(len(indices)) if self._soon_computed else np.flatnonzero(slots < 0)
+        missing = np.arange(len(indices)) if self.soon_computed else np.flatnonzero(slots < 0)
         if len(missing) == len(indices):
             return self._source.square(indices)
         from slackwater.gram import _loops

@@ -358,7 +358,7 @@ class Growth:
     def _responses_by_rows(self, last: IndexArray) -> NDArray[np.float64]:
         """The same for the last of the active examples, by rows that are kept, as far as they are to be."""
         supporting = self.alpha[:, self.active] > 0.0
-        lasting = (supporting & ~self.bounded()).any(axis=0) | self.rows.held | (not self.rows.lets_pass)
+        lasting = (supporting & ~self.bounded()).any(axis=0) | self.rows.held | (not self.rows.soon_computed)
         kept, passing = (np.flatnonzero(supporting.any(axis=0) & each) for each in (lasting, ~lasting))
         if len(kept) > self.rows.slots:
             return self._responses(last, self.features)

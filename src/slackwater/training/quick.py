@@ -73,7 +73,7 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
 def _fewest_to_grow(growth: Growth) -> int:
     """More where hardly anyone would be set aside, or where values are soon computed."""
     fewest = 2 * _FEWEST_TO_GROW if growth.support_share() >= _MOST else _FEWEST_TO_GROW
-    return max(fewest, _FEWEST_IF_SOON) if growth.rows.lets_pass else fewest
+    return max(fewest, _FEWEST_IF_SOON) if growth.rows.soon_computed else fewest
 
 
 def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> list[Ending]:
