@@ -1,6 +1,6 @@
 """Race slackwater.SVC against its peers in one run: time and error side by side.
 
-    python bench/race.py [--races adult mnist ... | other | further] [--seeds 3] [--peers sklearnex sklearn nystroem]
+    python bench/race.py [--races adult mnist ... | other | further | smaller] [--seeds 3] [--peers sklearnex sklearn nystroem]
                          [--budget 600] [--curve]
 
 Each contestant trains in a process of its own, one after the other, on the same data; medians over the seeds are
@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
-from tasks import FURTHER, OTHER, RACES, load
+from tasks import FURTHER, OTHER, RACES, SMALLER, load
 
-SETS = {"other": OTHER, "further": FURTHER}
+SETS = {"other": OTHER, "further": FURTHER, "smaller": SMALLER}
 COLUMNS = ["fit", "error", "support", "evaluations", "gap", "predict", "peak_gb", "floor"]
 
 

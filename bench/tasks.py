@@ -51,9 +51,20 @@ RACES: dict[str, dict[str, Any]] = {
     "waves": {"data": "waves", "C": 50.0, "gamma": 0.5},
     "noisy-waves": {"data": "noisy_waves", "C": 10.0, "gamma": 2.0},
     "signs": {"data": "signs", "C": 1.0, "gamma": 0.002},
+    # Fewer examples.
+    "forest-10k": {"data": "forest", "task": "scaled", "C": 1.0, "gamma": 0.3, "rows": 10_000},
+    "forest-20k": {"data": "forest", "task": "scaled", "C": 1.0, "gamma": 0.05, "rows": 20_000},
+    "forest-20k-10": {"data": "forest", "task": "scaled", "C": 10.0, "gamma": 0.05, "rows": 20_000},
+    "forest-20k-100": {"data": "forest", "task": "scaled", "C": 100.0, "gamma": 0.3, "rows": 20_000},
+    "adult-10k": {"data": "adult", "C": 3.0, "gamma": 0.03, "rows": 10_000},
+    "adult-10k-30": {"data": "adult", "C": 30.0, "gamma": 0.1, "rows": 10_000},
+    "digits-15k": {"data": "mnist", "C": 0.3, "gamma": 0.01, "rows": 15_000},
+    "digits-15k-30": {"data": "mnist", "C": 30.0, "gamma": 0.03, "rows": 15_000},
+    "digits-10k-10": {"data": "mnist10", "C": 1.0, "gamma": 0.03, "rows": 10_000},
 }
 OTHER = list(RACES)[list(RACES).index("odd-digits") : list(RACES).index("adult-0.1")]
-FURTHER = list(RACES)[list(RACES).index("adult-0.1") :]
+FURTHER = list(RACES)[list(RACES).index("adult-0.1") : list(RACES).index("forest-10k")]
+SMALLER = list(RACES)[list(RACES).index("forest-10k") :]
 
 
 def load(race: dict[str, Any], seed: int) -> tuple[Any, Any, Any, Any]:
