@@ -1,7 +1,7 @@
 """Race slackwater.SVC against its peers in one run: time and error side by side.
 
-    python bench/race.py [--races adult mnist ... | other | further | smaller] [--seeds 3] [--peers sklearnex sklearn nystroem]
-                         [--budget 600] [--curve]
+    python bench/race.py [--races adult mnist ... | other | further | smaller] [--seeds 3]
+                         [--peers sklearnex sklearn nystroem] [--budget 600] [--curve]
 
 Each contestant trains in a process of its own, one after the other, on the same data; medians over the seeds are
 printed and written to results/race.csv. With --curve, slackwater.SVC also trains under growing limits of time, and

@@ -63,17 +63,16 @@ def _quicker(kernel: Kernel, points: Points, support: Points, workers: Workers) 
     That is dense, unless they are too many or sparse indeed; on a grid, or else seen from where single precision is
     enough, if it is not where they are.
     """
-    if not isinstance(kernel, Gaussian):
+    if not isinstance(kernel, Gaussian) or not points.dtype == support.dtype == np.float32:
         return points, support
-    points, support = kernel.prepared(points), kernel.prepared(support)
-    if not (isinstance(points, DensePoints) and isinstance(support, DensePoints)):
+    # To place a point on a grid takes as long as products with so many others would save.
+    many = len(points) * len(support) >= _MANY * (len(points) + len(support))
+    first, second = (kernel.prepared(each) if many else each for each in (points, support))
+    if not (isinstance(first, DensePoints) and isinstance(second, DensePoints)):
         return points, support
-    if points.dtype == support.dtype == np.float32:
-        # To place a point on a grid takes as long as products with so many others would save.
-        many = len(points) * len(support) >= _MANY * (len(points) + len(support))
-        found = kernel.on_grid(workers, support, points) if many else None
-        if found is not None:
-            return found[1], found[0]
-        if kernel.needs_double(support, support):
-            support, points = kernel.seen_from_middle(support, points)
-    return points, support
+    found = kernel.on_grid(workers, second, first) if many else None
+    if found is not None:
+        return found[1], found[0]
+    if isinstance(points, DensePoints) and kernel.needs_double(second, second):
+        second, first = kernel.seen_from_middle(second, first)
+    return first, second

@@ -147,6 +147,22 @@ def test_rows_that_pass_make_room_before_any_other_and_before_fresh_memory():
     assert rows.held.sum() == 6
 
 
+def test_a_failure_leaves_no_slot_that_two_rows_would_share(monkeypatch):
+    X = points(40)
+    rows = SelectedRows(features_of(X), RowMemory(features_of(X), 2 * 40 * 4), coarse=False)
+    assert rows.slots == 2
+    for wanted in ([0], [1], [0]):
+        rows.fetch(wanted)
+    with monkeypatch.context() as failing:
+        failing.setattr(rows._source, "write", lambda *arguments: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            rows.fetch([2])
+    for wanted in ([0, 3], [1, 3], [2, 1]):
+        block = rows.fetch(wanted)
+        assert len(np.unique(block.places)) == 2
+        np.testing.assert_allclose(held(block), gaussian(X)[wanted], atol=1e-6)
+
+
 @pytest.mark.parametrize(("coordinates", "kernel"), [(3, Linear()), (70, Gaussian(1.0))])
 def test_rows_that_take_long_are_kept_in_any_case(coordinates, kernel):
     X = np.random.default_rng(0).random((40, coordinates)).astype(np.float32)

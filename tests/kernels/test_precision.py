@@ -136,11 +136,24 @@ def test_a_gaussian_of_few_coordinates_equals_its_numpy_twin(
     for kept_in, one, tolerance in ((np.float32, 1.0, 2e-6), (np.uint16, 65535.0, 1.0 / 65535)):
         out = np.full((2 * rows, columns + 7), 7, kept_in)
         lines = Lines.of_slots(out, slots)
-        _few_loops.gaussian32(left, right, np.float32(0.1), own, others, apart, *lines)
+        times, scale = (1.0, -0.1) if apart else (math.sqrt(0.2), 1.0)
+        _few_loops.gaussian32(left, right, np.float32(times), np.float32(scale), own, others, apart, *lines)
         exact = naive.pairwise(naive.gaussian(0.1), left.astype(np.float64), right.astype(np.float64))
         np.testing.assert_allclose(out[slots, :columns] / one, exact, atol=tolerance)
         assert (out[:, columns:] == 7).all()
         assert (np.delete(out, slots, axis=0) == 7).all()
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-20, 1.0, 1e15, 1e30])
+@pytest.mark.parametrize("coordinates", [3, 80])
+def test_widths_beyond_single_precision_change_nothing(size: float, coordinates: int) -> None:
+    """Units are the user's: with gamma="scale" a Gaussian is the same in all of them."""
+    X = np.random.default_rng(0).normal(size=(60, coordinates))
+    exact = naive.pairwise(naive.gaussian(0.3), X, X)
+    points = as_points((size * X).astype(np.float32))
+    values = block(Gaussian(0.3 / size**2), points, points)
+    assert values.dtype == np.float32
+    np.testing.assert_allclose(values, exact, atol=3e-5)
 
 
 def test_differences_of_few_coordinates_lose_nothing_however_far_from_the_origin() -> None:

@@ -8,6 +8,7 @@ from sklearn import svm
 from sklearn.datasets import make_classification
 
 from slackwater import SVC
+from slackwater.errors import KernelError
 from slackwater.training import exact
 
 N = 2500
@@ -88,3 +89,24 @@ def test_responses_that_are_kept_are_as_precise_as_any_later_tolerance_may_ask(m
     monkeypatch.chdir(tmp_path)
     X, y = data()
     assert precision(monkeypatch, X, (y > 0).astype(int), C=1.0, gamma=0.1, **kept)[1] == np.float64
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("far", [0, 1, 2, 3, 5])
+def test_a_point_beyond_single_precision_is_named(far):
+    """Values that are not finite must not pass for values, wherever they are written to."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    X[far, 0] = 1e40
+    with pytest.raises(KernelError, match=f"points .*{far}.* finite"):
+        SVC(random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1e30])
+def test_units_change_nothing(size):
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.standard_normal((3000, 3)))
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    here, there = (SVC(random_state=0).fit(scale * X, y) for scale in (1.0, size))
+    np.testing.assert_allclose(there.decision_function(size * X), here.decision_function(X), atol=0.05)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater._jit import compiled, compiled_reordering
+from slackwater.kernels.lines import STEPS
 
 CHUNK = 2048  # doubles: a chunk of the sums stays in the first-level cache while every row is added to it
 
@@ -76,7 +77,7 @@ def keep_coarsely(values: NDArray[np.floating], slab: NDArray[np.uint16], slots:
     for k in range(slots.size):
         row, target = values[k], slab[slots[k], first : first + values.shape[1]]  # as such, LLVM vectorises the loop
         for j in range(row.size):
-            target[j] = np.uint16(row[j] * np.float32(65535.0) + np.float32(0.5))
+            target[j] = np.uint16(row[j] * np.float32(STEPS) + np.float32(0.5))
 
 
 @compiled

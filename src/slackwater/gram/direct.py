@@ -121,12 +121,10 @@ class DirectRows:
         return isinstance(self.kernel, Gaussian) and self.kernel.writes(self.points)
 
     def write(self, indices: IndexArray, first: int, lines: Lines) -> None:
-        """Compute rows from column ``first`` on straight to where they are kept."""
-        if not isinstance(self.kernel, Gaussian):
-            raise TypeError("only a Gaussian writes its values anywhere")
+        """Compute rows from column ``first`` on straight to where they are kept, if the kernel ``writes``."""
         left, right = (cast("Vectors", each) for each in (self.points.take(indices), self.points.slice(first, self.n)))
         self.ledger.charge(self.ledger.account, len(left) * len(right))
-        write(self.kernel, left, right, lines, self._workers)
+        write(cast("Gaussian", self.kernel), left, right, lines, self._workers)
         own = np.flatnonzero(indices >= first)
         lines.base[lines.starts[own] + indices[own] - first] = lines.steps or 1.0
 

@@ -151,7 +151,7 @@ class SelectedRows:
             slots = self._vacated(len(missing), held[held >= 0])
             self._compute(missing, slots, 0)
             self._hold(missing, slots)
-            self._passing[slots] = True
+        # A row that has lasted goes on doing so: whoever has left a bound once may leave it again.
         lasting = wanted if passing is None or not self.soon_computed else wanted[~passing]
         self._passing[self._slot_of[lasting]] = False
         return DenseRows(self._slab, self._slot_of[wanted], self._step, self._workers)
@@ -228,25 +228,31 @@ class SelectedRows:
         self._clock += len(slots)
 
     def _vacated(self, count: int, wanted: IndexArray) -> IndexArray:
-        """Slots other than those wanted: of rows that were passing, then unused, then of rows least recently used."""
+        """Slots other than those wanted: of rows that were passing, then unused, then of rows least recently used.
+
+        Whatever is written to them passes, until somebody says that it is to last.
+        """
         passing = self._passing[: self._taken].copy()
         passing[wanted] = False
-        passed = self._emptied(np.flatnonzero(passing)[:count])
+        passed = np.flatnonzero(passing)
+        passed = np.sort(passed[np.argsort(self._used[passed], kind="stable")[:count]])
         count -= len(passed)
         fresh = np.arange(self._taken, min(self._taken + count, self.slots))
         count -= len(fresh)
+        self._empty(passed)
         oldest = np.sort(np.argpartition(self._used[: self._taken], count - 1)[:count]) if count else fresh[:0]
+        self._empty(oldest)
         self._taken += len(fresh)
-        return np.concatenate([passed, fresh, self._emptied(oldest)])
+        slots = np.concatenate([passed, fresh, oldest])
+        self._passing[slots] = True
+        return slots
 
-    def _emptied(self, slots: IndexArray) -> IndexArray:
-        """These slots, from now on without their rows."""
+    def _empty(self, slots: IndexArray) -> None:
+        """From now on these are without their rows, and not to be taken once more."""
         owners = self._owner[slots]
         self._slot_of[owners[owners >= 0]] = -1  # where computing rows failed, there are none
         self._owner[slots] = -1
         self._used[slots] = self._clock
-        self._passing[slots] = False
-        return slots
 
     def _hold(self, rows: IndexArray, slots: IndexArray) -> None:
         """These rows are in these slots now."""

@@ -156,7 +156,7 @@ class RowSource(Protocol):
     def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> RowBlock:
         """Deliver whole rows as ``rows`` does, but leave them where they are.
 
-        ``passing`` says which of them are hardly going to be wanted again, so that others are better kept.
+        ``passing`` says which of them are hardly going to be wanted again: they need not be kept, if they are not yet.
         """
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:

@@ -25,7 +25,8 @@ WIDTH = 272  # with 256 the coordinates of a turn would compete for the same lin
 def gaussian32(
     left: Floats,
     right: Floats,
-    gamma: Any,
+    times: Any,
+    scale: Any,
     own: Floats,
     others: Floats,
     apart: bool,
@@ -33,15 +34,13 @@ def gaussian32(
     starts: NDArray[np.intp],
     steps: Any,
 ) -> None:
-    """base[starts_i + j] <- exp(-gamma |left_i - right_j|²), by products or by the differences of coordinates.
+    """base[starts_i + j] <- exp(scale·p - own_i - others_j), p being the product of times·left_i and times·right_j.
 
-    With products it is exp(2·gamma <left_i, right_j> - own_i - others_j). With differences, ``apart``, own and others
-    are to be zero; no digit is lost then, however far from the origin the points are. Both take about as long.
-    ``steps`` is 0, or how many of them 1 has where ``base`` is of whole numbers.
+    With ``apart``, p is their squared distance: no digit of it is lost, however far from the origin the points are, and
+    it takes about as long. ``steps`` is 0, or how many of them 1 has where ``base`` is of whole numbers.
     """
     rows, coordinates = left.shape
     turns = (coordinates + TERMS - 1) // TERMS
-    times, scale = (f32(1), -gamma) if apart else (f32(np.sqrt(f32(2) * gamma)), f32(1))
     factors = _factors(left, times, turns)
     sums, packed = np.empty(ROWS * WIDTH, f32), np.zeros(turns * TERMS * WIDTH, f32)
     for first in range(0, right.shape[0], WIDTH):

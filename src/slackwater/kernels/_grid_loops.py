@@ -39,7 +39,7 @@ def _emit(builder: Any, instruction: str, arguments: Any) -> None:
     Arguments are addresses, of the packed points, of what to add for each of them, of the result; the number of words
     of a point; the factor.
     """
-    left, right, own, others, out, steps, factor = arguments
+    left, right, own, others, out, count, factor = arguments
     word, long, single = ir.IntType(32), ir.IntType(64), ir.FloatType()
     words, singles = ir.VectorType(word, LANES), ir.VectorType(single, LANES)
     multiply_add = called(builder, f"llvm.x86.avx512.{instruction}.512", words, [words] * 3)
@@ -71,7 +71,7 @@ def _emit(builder: Any, instruction: str, arguments: Any) -> None:
     for phi, start, end in zip([step, *sums], starts, ends, strict=True):
         phi.add_incoming(start, before)
         phi.add_incoming(end, loop)
-    builder.cbranch(builder.icmp_signed("<", following, steps), loop, after)
+    builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
     builder.position_at_end(after)
     scale = spread(factor, singles)
     for number, (total, (i, n)) in enumerate(zip(totals, pairs, strict=True)):
@@ -137,11 +137,11 @@ def _aligned(size: int) -> Words:
 @compiled
 def _pack(rows: Words, first: int, width: int, flip: Any, packed: Words) -> None:
     """Rows side by side, word by word; zeros make up their number."""
-    count, steps = min(width, rows.shape[0] - first), rows.shape[1]
+    count, words = min(width, rows.shape[0] - first), rows.shape[1]
     if count < width:
         packed[:] = np.uint32(0)
     for j in range(count):
-        for k in range(steps):
+        for k in range(words):
             packed[k * width + j] = rows[first + j, k] ^ flip
 
 

@@ -29,6 +29,8 @@ class Lines(NamedTuple):
     @classmethod
     def of_slots(cls, slab: NDArray[Any], slots: NDArray[np.intp]) -> Lines:
         """Some rows of a contiguous array, of floats or of whole numbers of two bytes."""
+        if not slab.flags.c_contiguous:
+            raise ValueError("rows are written to the array itself, not to a copy of it: pass a C-ordered one.")
         steps = STEPS if slab.dtype == np.uint16 else 0
         return cls(slab.reshape(-1), slab.shape[1] * slots, np.float32(steps))
 

@@ -70,20 +70,24 @@ class Gaussian:
     def write(self, left: Vectors, right: Vectors, lines: Lines) -> None:
         """Write :math:`K(left_i, right_j)` as value j of line i, in single precision or rounded.
 
-        Points are on one grid or have few coordinates; all values are finite then, if the coordinates are.
+        Points are on one grid or have few coordinates, so that no value can be other than finite: nobody looks.
         """
         if isinstance(left, GridPoints) and isinstance(right, GridPoints):
             left.write_gaussian(right, self.gamma, lines)
         else:
-            self._write_few(left, right, lines)
+            self._write_few(left, right, lines, apart=self.needs_double(left, right))
 
     def _in_one_pass(self, left: Vectors, right: Vectors) -> bool:
-        """Whether there is a compiled loop from coordinates to values."""
+        """Whether there is a compiled loop from coordinates to values, all of which are finite."""
         if isinstance(left, GridPoints) and isinstance(right, GridPoints):
             return left.grid is right.grid  # one object
+        if not (_few_coordinates(left) and _few_coordinates(right)):
+            return False
         if self.needs_double(left, right):
-            return _all_in_few_coordinates(left) and _all_in_few_coordinates(right)
-        return _few_coordinates(left) and _few_coordinates(right)
+            within = _all_in_few_coordinates(left) and _all_in_few_coordinates(right) and _in_single(self.gamma)
+        else:
+            within = _in_single(math.sqrt(2.0 * self.gamma))
+        return within and math.isfinite(max(left.largest_squared_norm, right.largest_squared_norm))
 
     def diagonal(self, points: Points) -> NDArray[np.float64]:
         """Return ones: a point has distance 0 to itself."""
@@ -166,20 +170,29 @@ class Gaussian:
     def _fill(self, left: Vectors, right: Vectors, out: Floats) -> None:
         from slackwater.kernels import _loops
 
+        single = out.dtype == np.float32
+        if single and _few_coordinates(left) and _few_coordinates(right) and _in_single(math.sqrt(2.0 * self.gamma)):
+            self._write_few(left, right, Lines.of_block(out), apart=False)
+            return
+        if single and not _in_single(2.0 * self.gamma):
+            out[...] = self._in_double(left, right)
+            return
         inner_products(left, right, out)
-        finish = _loops.gaussian_finish32 if out.dtype == np.float32 else _loops.gaussian_finish64
+        finish = _loops.gaussian_finish32 if single else _loops.gaussian_finish64
         finish(*flatten(out), *self._terms(left, right, out.dtype), out.dtype.type(2 * self.gamma))
 
-    def _write_few(self, left: Vectors, right: Vectors, lines: Lines) -> None:
-        """Of points with few coordinates, by products or, where norms would lose digits, by their differences."""
+    def _write_few(self, left: Vectors, right: Vectors, lines: Lines, apart: bool) -> None:
+        """Of points with few coordinates, by products or by their differences."""
         from slackwater.kernels import _few_loops
 
-        single, apart = np.dtype(np.float32), self.needs_double(left, right)
-        own, others = np.zeros(len(left), single), np.zeros(len(right), single)  # norms have no part in differences
-        if not apart:
-            own, others = self._terms(left, right, single)
-        points, gamma = (left.dense(single), right.dense(single)), np.float32(self.gamma)
-        _few_loops.gaussian32(*points, gamma, own, others, apart, lines.base, lines.starts, lines.steps)
+        single = np.dtype(np.float32)
+        if apart:  # norms have no part in it
+            own, others, times, scale = np.zeros(len(left), single), np.zeros(len(right), single), 1.0, -self.gamma
+        else:
+            (own, others), times, scale = self._terms(left, right, single), math.sqrt(2.0 * self.gamma), 1.0
+        factors = np.float32(times), np.float32(scale)
+        points = left.dense(single), right.dense(single)
+        _few_loops.gaussian32(*points, *factors, own, others, apart, lines.base, lines.starts, lines.steps)
 
     def _terms(self, left: Vectors, right: Vectors, dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
         """What the points' own norms have to do with a distance."""
@@ -187,6 +200,12 @@ class Gaussian:
             left_terms = (self.gamma * left.squared_norms).astype(dtype)
             right_terms = (self.gamma * right.squared_norms).astype(dtype)
         return left_terms, right_terms
+
+
+def _in_single(factor: float) -> bool:
+    """Whether single precision has this number, with all its digits and twice."""
+    numbers = np.finfo(np.float32)
+    return float(numbers.tiny) <= factor <= 0.5 * float(numbers.max)
 
 
 def _few_coordinates(points: Vectors) -> bool:

@@ -117,7 +117,7 @@ class _Run:
     def _passing(
         self, active: Sequence[Task], drawn: Sequence[NDArray[np.intp]], places: Sequence[NDArray[np.intp]], count: int
     ) -> NDArray[np.bool_] | None:
-        """Which of the rows wanted no problem is likely to want again soon."""
+        """Which of the rows wanted none of the problems that want them is likely to want again soon."""
         if self.settling is None:
             return None
         passing = np.ones(count, dtype=bool)

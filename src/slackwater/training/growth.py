@@ -358,13 +358,15 @@ class Growth:
     def _responses_by_rows(self, last: IndexArray) -> NDArray[np.float64]:
         """The same for the last of the active examples, by rows that are kept, as far as they are to be."""
         supporting = self.alpha[:, self.active] > 0.0
-        lasting = (supporting & ~self.bounded()).any(axis=0) | self.rows.held | (not self.rows.soon_computed)
-        kept, passing = (np.flatnonzero(supporting.any(axis=0) & each) for each in (lasting, ~lasting))
+        free = np.asarray((supporting & ~self.bounded()).any(axis=0))
+        lasting = free | self.rows.held | (not self.rows.soon_computed)
+        kept, others = (np.flatnonzero(supporting.any(axis=0) & each) for each in (lasting, ~lasting))
         if len(kept) > self.rows.slots:
             return self._responses(last, self.features)
-        near, others = self.active[kept], self.active[passing]
-        values = self.rows.fetch(kept).combinations(self._signed(near), len(self.active) - len(last))
-        values += self.features.values(last, others, self._signed(others)).T
+        rows = self.rows.fetch(kept, passing=~free[kept])
+        values = rows.combinations(self._signed(self.active[kept]), len(self.active) - len(last))
+        if len(others):
+            values += self.features.values(last, self.active[others], self._signed(self.active[others])).T
         return np.asarray(self.labels[:, last] * values)
 
     def _signed(self, support: IndexArray) -> NDArray[np.float64]:
