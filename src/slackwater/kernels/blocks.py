@@ -26,10 +26,7 @@ FEWEST_COLUMNS = 1024
 MOST_COLUMNS = 4096
 FEWEST_ROWS = 128
 GROUP_ROWS = 1024  # left rows that go over the right points together
-FEWEST_WRITTEN, PARTS_WRITTEN = (
-    1024,
-    16,
-)  # right points whose columns a thread writes at a time; the most of such parts, nearly
+FEWEST_WRITTEN, PARTS_WRITTEN = 1024, 16  # right points whose columns a thread writes, of so many parts or fewer
 SUM_ROWS, SUM_COLUMNS = 1024, 1024  # 256 rows would stay in cache, but BLAS makes a quarter more of 1024
 SPARSE_SUM_ROWS = 256  # here it does not matter to BLAS
 COLUMNS_BYTES = 2**26  # of sparse support vectors by columns, at a time

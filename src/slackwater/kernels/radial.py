@@ -87,7 +87,8 @@ class Gaussian:
             within = _all_in_few_coordinates(left) and _all_in_few_coordinates(right) and _in_single(self.gamma)
         else:
             within = _in_single(math.sqrt(2.0 * self.gamma))
-        return within and math.isfinite(max(left.largest_squared_norm, right.largest_squared_norm))
+        largest = math.sqrt(max(left.largest_squared_norm, right.largest_squared_norm))
+        return within and largest <= float(np.finfo(np.float32).max)  # nor are the coordinates infinite then
 
     def diagonal(self, points: Points) -> NDArray[np.float64]:
         """Return ones: a point has distance 0 to itself."""
