@@ -3,7 +3,8 @@
     python bench/race.py [--races adult mnist ... | other | further | smaller] [--seeds 3]
                          [--peers sklearnex sklearn nystroem] [--budget 600] [--curve]
 
-Each contestant trains in a process of its own, one after the other, on the same data; medians over the seeds are
+Each contestant trains in a process of its own, one after the other, on the same data, after a fit of few examples that
+loads its libraries (where slackwater's loops have not been compiled yet, run it twice); medians over the seeds are
 printed and written to results/race.csv. With --curve, slackwater.SVC also trains under growing limits of time, and
 results/curve.csv and results/curve.png show its test error against seconds, the peers as points.
 
