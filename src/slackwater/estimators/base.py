@@ -160,7 +160,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         training_set.ledger.limit = self.max_kernel_evals
 
-    def _least_evaluations(self, solver: Solver, training_set: TrainingSet) -> int:
+    def _least_evaluations(self, solver: Any, training_set: TrainingSet) -> int:
         """What a step of one problem may need."""
         return training_set.rows.n * solver.rows_a_step
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from slackwater.estimators.base import KernelClassifier
 from slackwater.estimators.parameters import COMMON, Rule, optional, positive
-from slackwater.solvers.base import Solver
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.training.exact import DEFAULT_TOL, precise_enough, train_exactly
@@ -184,9 +183,8 @@ class SVC(KernelClassifier):
         coupling = Balanced() if self.fit_intercept else Free()
         return DualBlocks(float(self.C), coupling, 1 if n_classes == 2 else n_classes)
 
-    def _least_evaluations(self, solver: Solver, training_set: TrainingSet) -> int:
-        """The smallest block: its values with itself, then its rows."""
-        return solver.rows_a_step * (training_set.rows.n + solver.rows_a_step)
+    def _least_evaluations(self, solver: DualBlocks, training_set: TrainingSet) -> int:
+        return solver.least_evaluations(training_set.rows.n)
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
         plan = self._plan(DEFAULT_TOL if self.tol is None else self.tol)

@@ -114,9 +114,11 @@ class DualBlocks(DualAscent):
         return free[np.argsort(drawn)[:most]]
 
     def outlook(self, problem: Problem, state: DualState) -> Outlook:
-        """The smallest block: its values with itself, then its rows."""
-        least = self.coupling.least_rows
-        return Outlook(least * (problem.n + least))
+        return Outlook(self.least_evaluations(problem.n))
+
+    def least_evaluations(self, n: int) -> int:
+        """What the smallest block of n examples costs: its values with itself, then its rows."""
+        return self.rows_a_step * (n + self.rows_a_step)
 
     def foresee(self, problem: Problem, state: DualState, most: int) -> NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
