@@ -162,7 +162,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _least_evaluations(self, solver: Any, training_set: TrainingSet) -> int:
         """What a step of one problem may need."""
-        return training_set.rows.n * solver.rows_a_step
+        return int(training_set.rows.n * solver.rows_a_step)
 
     def _train(self, solver: Any, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
         return train(solver, training_set, n_classes, seed, self._plan(self.tol))
