@@ -15,7 +15,7 @@ from slackwater.errors import ConvergenceWarning, KernelError
 from slackwater.gram import selected
 from slackwater.solvers.coupling import Scaling
 from slackwater.stopping import StopReason
-from slackwater.training import growth, narrowing, newton, quick, spanning
+from slackwater.training import course, growth, narrowing, newton, quick, spanning
 
 pytestmark = pytest.mark.usefixtures("growth_of_few")
 
@@ -100,11 +100,10 @@ def test_the_points_of_a_span_do_not_depend_on_the_order_of_the_rows(road):
     assert np.mean(one.predict(X) == other.predict(X)) > 0.999
 
 
-def test_a_class_of_three_examples_does_not_break_a_span(monkeypatch):
+def test_a_class_of_three_examples_does_not_break_a_span():
     X, _, _ = smooth(9000)
     y = np.zeros(len(X), dtype=int)
     y[[10, 4000, 8000]] = 1
-    monkeypatch.setattr(spanning, "_MANY", 8192)
     for seed in range(5):
         model = SVC(C=1.0, gamma=1.0, random_state=seed).fit(X, y)
         assert np.isfinite(model.decision_function(X)).all()
@@ -169,7 +168,6 @@ def test_a_span_is_given_up_before_all_examples_are_looked_at(monkeypatch, grows
     """What half of the points would lose: 1 % with the sample, then as said; all are looked at if that bodes well."""
     X, y, settings = noisy()
     losses, seen = iter([0.01, grows_to**0.5 * 0.1, 0.001]), []
-    monkeypatch.setattr(spanning, "_MANY", N // 2)
     monkeypatch.setattr(
         spanning.Attempt, "shortage", lambda attempt, width, order: spanning.Shortage(next(losses), 0.01)
     )
@@ -219,16 +217,42 @@ def test_a_span_is_taken_only_if_its_coefficients_lose_little(monkeypatch, off, 
     assert (len(model.support_) <= 512) == taken
 
 
-def test_a_look_at_a_part_leaves_that_much_less_to_do(monkeypatch):
-    """Of the kernel values and of the model: both are as without it."""
+def test_a_span_that_is_worse_on_unseen_examples_is_declined(monkeypatch):
+    """Than the exact models of the same part; which then is where growth goes on."""
     X, y, settings = noisy()
-    direct = SVC(random_state=0, **settings).fit(X, y)
-    monkeypatch.setattr(spanning, "_MANY", N // 2)
-    looked = SVC(random_state=0, **settings).fit(X, y)
-    assert looked.n_kernel_evals_ == direct.n_kernel_evals_
-    np.testing.assert_array_equal(looked.support_, direct.support_)
-    difference = looked.decision_function(X) - direct.decision_function(X)
-    assert np.abs(difference).mean() < 0.02
+    original = growth.Growth.wrong
+    seen = []
+
+    def hardly_better(self, examples, values):
+        wrong = original(self, examples, values)
+        seen.append(len(examples))
+        if len(seen) == len(course.GAPS) + 1:  # tolerances come first, then the span, then the exact models
+            wrong = wrong | (np.arange(len(examples)) % 25 == 0)
+        return wrong
+
+    monkeypatch.setattr(growth.Growth, "wrong", hardly_better)
+    model = SVC(random_state=0, **settings).fit(X, y)
+    assert len(seen) == len(course.GAPS) + 2
+    assert len(model.support_) > 512
+
+
+@pytest.mark.parametrize(("coarsely_wrong", "expected"), [(0.0, course.GAPS[0]), (0.05, course.GAPS[1])])
+def test_the_tolerance_is_the_coarsest_that_unseen_examples_do_not_tell_from_the_finest(
+    monkeypatch, coarsely_wrong, expected
+):
+    X, y, settings = separated(9000)
+    original, tested, chosen = growth.Growth.wrong, [], []
+
+    def wrong(self, examples, values):
+        tested.append(len(examples))
+        found = original(self, examples, values)
+        return found | (np.arange(len(examples)) < coarsely_wrong * len(examples)) if len(tested) == 1 else found
+
+    look_back = growth.Growth.look_back
+    monkeypatch.setattr(growth.Growth, "wrong", wrong)
+    monkeypatch.setattr(growth.Growth, "look_back", lambda self, rng: chosen.append(self.tol) or look_back(self, rng))
+    SVC(random_state=0, **settings).fit(X, y)
+    assert set(chosen) == {expected}
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -447,7 +471,7 @@ def test_examples_set_aside_on_the_wrong_side_are_looked_at_again(monkeypatch):
     looks = []
     original = quick._by_sketch
     monkeypatch.setattr(quick, "_by_sketch", lambda grown: looks.append(grown) or original(grown))
-    monkeypatch.setattr(quick, "GAP_OF_ALL", np.inf)
+    monkeypatch.setattr(quick, "HIDDEN", np.inf)
     monkeypatch.setattr(growth.Growth, "misjudged", lambda self, look: 6e-4)
     SVC(random_state=0, **settings).fit(X, y)
     assert len(looks) == 1
@@ -467,11 +491,15 @@ def test_the_misjudged_are_those_set_aside_with_a_margin_below_zero(monkeypatch)
     labels = grown.labels[0, :6]
     margins = np.array([-0.1, 0.1, -3.0, 2.0, -1.0, 0.5])
     responses = (margins - 0.5 * labels)[None] / 2.0
-    look = growth.Look(np.arange(6), np.array([1.0, 1.0, 7.0, 7.0, 9.0, 9.0]), responses, 2)  # the last two are active
+    nearest, others, active = (
+        growth.Stratum(np.arange(k, k + 2), responses[:, k : k + 2], size) for k, size in ((0, 2), (2, 14), (4, 18))
+    )
+    look = growth.Look((nearest, others), active)
     assert grown.misjudged(look) == pytest.approx(1.0 / 9000)  # one of those that stand for seven tells nothing,
     monkeypatch.setattr(growth, "_FEWEST_WRONG", 1)
     assert grown.misjudged(look) == pytest.approx(8.0 / 9000)  # if it did, that there are seven
-    assert grown.misjudged(growth.Look(np.empty(0, int), np.empty(0), np.empty((1, 0)), 0)) == 0.0
+    none = growth.Stratum(np.empty(0, int), np.empty((1, 0)), 0)
+    assert grown.misjudged(growth.Look((none, none), none)) == 0.0
 
 
 def test_an_error_names_points_by_their_rows_in_the_data():

@@ -16,8 +16,9 @@ from slackwater.tracing import Callback, Clock, Recorder
 from slackwater.training.run import Plan
 from slackwater.training.training_set import TrainingSet
 
-GAP = 0.03  # at which the test error is that of the optimum
-GAP_OF_ALL = 0.05  # with what the examples and values cost that a stage did not see
+# Relative gaps to which problems are solved: the coarsest one that a test on unseen examples accepts.
+GAPS = (0.03, 0.01, 0.003)
+HIDDEN = 0.02  # of the objective: what examples and values that a stage did not see may cost on top
 
 
 @dataclass

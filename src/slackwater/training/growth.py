@@ -22,13 +22,14 @@ from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_r
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.grid import GridPoints
 from slackwater.kernels.radial import Gaussian
-from slackwater.objectives import hinge_total
 from slackwater.solvers.coupling import Scaling
 from slackwater.solvers.drive import Task
 from slackwater.training.caution import FEWEST_KNOWN, Caution
-from slackwater.training.course import GAP, Course
+from slackwater.training.course import GAPS, Course
+from slackwater.training.estimate import Estimate, estimated_sum
 from slackwater.training.run import Ending, with_losses
 from slackwater.training.training_set import TrainingSet
+from slackwater.training.trial import compare
 
 BEYOND = 1.1  # the margin from which on an example is set aside, if margins hardly change,
 _WELL_BEYOND = 1.2  # while a solution is still to change
@@ -41,16 +42,23 @@ _SHARE_FOR_ROWS = 0.8  # of them, if that is to pay
 _MOST_LIKELY = 0.8  # of the newcomers, for a sketch to be worth its time once more
 _FARTHEST = 4.0  # a margin; where this is what caution demands, margins tell nothing
 _FEWEST_WRONG = 3  # of a sample, to say how many are
-_NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end
+_NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end, at least,
+_SHARE_OF_LOOK = 0.15  # of the kernel values computed so far, which a look may cost
+
+
+class Stratum(NamedTuple):
+    """Examples drawn at random from a group of them; all of them, if there are as many."""
+
+    examples: IndexArray
+    responses: NDArray[np.float64]  # (problems, examples), by the kernel itself
+    size: int  # of the group
 
 
 class Look(NamedTuple):
-    """Examples that models are judged by in the end: set aside, or active and known from rounded values only."""
+    """Examples that models are judged by in the end."""
 
-    examples: IndexArray
-    stands_for: NDArray[np.float64]  # so many examples, each of them
-    responses: NDArray[np.float64]  # (problems, examples)
-    active: int  # so many of them, the last ones, are active
+    aside: tuple[Stratum, ...]  # set aside
+    active: Stratum  # known from rounded values only
 
 
 class Growth:
@@ -77,13 +85,15 @@ class Growth:
         self.steps = [0] * len(self.problems)
         self.tasks: list[Task] = []
         self.scalings: list[Scaling] = []  # of the tasks, as they were solved
-        self.active = examples  # at work now
+        self.active = examples  # at work now,
+        self.known = len(examples)  # of so many that were let in or set aside
+        self.tol = GAPS[0]  # what the problems are solved to
         self.memory = RowMemory(self.features, worth_keeping(self.features, len(self.problems)))
         features = self.features.part(examples)
         self.rows = SelectedRows(features, self.memory, coarse=False)
         self.part = whole.arranged(examples, self.rows, features)
 
-    def solve_and_shrink(self, tol: float) -> bool:
+    def solve_and_shrink(self) -> bool:
         """Solve, setting aside on the way who is beyond the margin by then."""
         if not self.solve(_ON_THE_WAY):
             return False
@@ -93,7 +103,7 @@ class Growth:
             before = self.active
             self._change(kept, kept[:0])
             self.on_the_way.watch(self._set_aside_of(before))
-        return self.solve(tol)
+        return self.solve(self.tol)
 
     def solve(self, tol: float) -> bool:
         """Solve for the active examples; False if something else than the tolerance ended it."""
@@ -111,16 +121,58 @@ class Growth:
         self.scalings = self.features.workers.run(lambda task: solver.scaling(task.problem, task.state), self.tasks)
         return reached
 
-    def grow(self, newcomers: IndexArray, tol: float, more: bool) -> bool:
+    def grow(self, newcomers: IndexArray, more: bool) -> bool:
         """Let in newcomers and solve; if there are ``more`` to come, learn how cautious to be with them."""
         self.let_in(newcomers, self.sketch if self.sketch_tells else None, self.with_newcomers.beyond)
         if more:
             self.with_newcomers.watch(self._set_aside_of(newcomers))
             self._look_at(self.with_newcomers.watched)  # a sketch's error is no change
-        reached = self.solve_and_shrink(tol)
+        reached = self.solve_and_shrink()
         if more and reached:
             self._learn()
         return reached
+
+    def grow_to(self, shuffled: IndexArray, known: int) -> bool:
+        """Let in or set aside examples until the first ``known`` are judged; False if a limit ended it."""
+        newcomers = np.sort(shuffled[self.known : known])
+        self.known = known
+        return self.grow(newcomers, more=known < len(shuffled))
+
+    def solve_exactly(self, shuffled: IndexArray, known: int) -> bool:
+        """Solve for the first ``known`` examples, none of which is set aside; False if a limit ended it."""
+        newcomers = np.sort(shuffled[self.known : known])
+        self.known = known
+        self.let_in(newcomers, None, math.inf)
+        return self.solve(self.tol)
+
+    def choose_tolerance(self, unseen: IndexArray) -> bool:
+        """Solve to the finest tolerance; work on with the coarsest one whose models are as good on unseen examples.
+
+        False if a limit ended it.
+        """
+        found, scalings = [], []
+        for tol in GAPS:
+            if not self.solve(tol):
+                return False
+            found.append(self._signed(self.active))
+            scalings.append(np.array(self.scalings))
+        values = self.features.values(unseen, self.active, np.concatenate(found))
+        weights, wrong = self.whole.weights[unseen], []
+        for own, scaling in zip(np.split(values.T, len(GAPS)), scalings, strict=True):
+            wrong.append(self.wrong(unseen, scaling[:, :1] * own + scaling[:, 1:]))
+        fine = [tol for tol, each in zip(GAPS, wrong, strict=True) if compare(each, wrong[-1], weights).accepted]
+        self.tol = max(fine, default=GAPS[-1])
+        return True
+
+    def values(self, examples: IndexArray) -> NDArray[np.float64]:
+        """The decision values of the models so far: shape (problems, examples)."""
+        responses = self._responses(examples, self.features)
+        return np.asarray(self.labels[:, examples] * self._margins(examples, responses))
+
+    def wrong(self, examples: IndexArray, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which examples decision values (problems, examples) put in a wrong class."""
+        classes = values[0] > 0.0 if len(values) == 1 else values.argmax(axis=0)
+        return np.asarray(self.whole.codes[examples] != classes)
 
     def _learn(self) -> None:
         """See how the margins of those set aside have changed since."""
@@ -243,7 +295,7 @@ class Growth:
             beyond = np.maximum(each - longer[:, None], 0.0).mean(axis=1)
             costs.append(np.min(2.0 * longer + 0.5 * slack * beyond))
         growth = math.sqrt(self.whole.n / len(self.active))  # of the errors, as the models grow
-        return growth * float(np.mean(costs)) <= GAP / 2.0
+        return growth * float(np.mean(costs)) <= self.tol / 2.0
 
     def _errors_of(self, turned: Turned) -> NDArray[np.float64]:
         """The errors of some responses of each problem, if they are computed from points in fewer coordinates."""
@@ -274,23 +326,31 @@ class Growth:
         return np.setdiff1d(np.arange(self.whole.n), self.active)
 
     def look_back(self, rng: np.random.Generator) -> Look:
-        """Of the examples set aside, those that were nearest to the margin then, and some of the others."""
+        """Of the examples set aside, those that were nearest to the margin then, and some of the others.
+
+        As many as may be for a share of the kernel values computed so far: all of them, if that will do.
+        """
+        room = int(_SHARE_OF_LOOK * self.features.ledger.train / max(len(self._support()), 1))
         aside = self.aside
         aside = aside[np.argsort(self.judged[aside], kind="stable")]
-        nearest, others = aside[:_NEAREST], aside[_NEAREST:]
+        nearest = max(_NEAREST, room // 2)
         active = self.active if self.rows.coarse else self.active[:0]
-        some_others, some_active = rng.permutation(others)[:_OTHERS], rng.permutation(active)[:_OTHERS]
-        examples = np.concatenate([nearest, some_others, some_active])
-        stands_for = np.repeat(
-            [1.0, len(others) / max(len(some_others), 1), len(active) / max(len(some_active), 1)],
-            [len(nearest), len(some_others), len(some_active)],
+        return Look(
+            (
+                self._stratum(aside[:nearest], nearest, rng),
+                self._stratum(aside[nearest:], max(_OTHERS, room // 2), rng),
+            ),
+            self._stratum(active, max(_OTHERS, room // 4), rng),
         )
-        return Look(examples, stands_for, self._responses(examples, self.features), len(some_active))
+
+    def _stratum(self, group: IndexArray, most: int, rng: np.random.Generator) -> Stratum:
+        drawn = rng.permutation(group)[:most]
+        return Stratum(drawn, self._responses(drawn, self.features), len(group))
 
     def lost_by_rounding(self, look: Look) -> float:
         """What rounding costs, compared with the objective, as far as the active examples of the look tell."""
         costs = [
-            self._losses(number, look, look.active) / max(task.assessment.objective, 1e-300)
+            self._hidden_by_rounding(number, look).total / max(task.assessment.objective, 1e-300)
             for number, task in enumerate(self.tasks)
             if task.assessment is not None
         ]
@@ -302,17 +362,26 @@ class Growth:
         self._change(np.arange(len(self.active)), self.active[:0])
         self.responses[:, self.active] = self._responses_by_rows(self.active)
 
-    def _losses(self, number: int, look: Look, last: int) -> float:
-        """Losses that a problem did not show, of the last examples of a look."""
-        if last == 0:
-            return 0.0
-        examples, scaling, problem = look.examples[-last:], self.scalings[number], self.problems[number]
-        offsets = problem.labels[examples] * scaling.bias
-        caps = look.stands_for[-last:] * self.course.solver.caps(problem)[examples]
-        losses = hinge_total(scaling.scale * look.responses[number, -last:] + offsets, caps)
-        if look.active:
-            shown = scaling.scale * self.responses[number, examples[-look.active :]] + offsets[-look.active :]
-            losses -= hinge_total(shown, caps[-look.active :])
+    def _hidden_losses(self, number: int, look: Look) -> Estimate:
+        """Losses that a problem did not show: of examples set aside, and by rounding."""
+        hidden = self._hidden_by_rounding(number, look)
+        losses = [self._losses(number, stratum.examples, stratum.responses[number]) for stratum in look.aside]
+        largest = max((float(each.max(initial=0.0)) for each in losses), default=0.0)
+        for stratum, each in zip(look.aside, losses, strict=True):
+            hidden += estimated_sum(each, stratum.size, largest)
+        return hidden
+
+    def _hidden_by_rounding(self, number: int, look: Look) -> Estimate:
+        examples = look.active.examples
+        rounded = self._losses(number, examples, self.responses[number, examples])
+        difference = self._losses(number, examples, look.active.responses[number]) - rounded
+        return estimated_sum(difference, look.active.size, 0.0)
+
+    def _losses(self, number: int, examples: IndexArray, responses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The cost of each example's slack, by its response."""
+        scaling, problem = self.scalings[number], self.problems[number]
+        margins = scaling.scale * responses + problem.labels[examples] * scaling.bias
+        losses: NDArray[np.float64] = self.course.solver.caps(problem)[examples] * np.maximum(0.0, 1.0 - margins)
         return losses
 
     def misjudged(self, look: Look) -> float:
@@ -320,12 +389,13 @@ class Growth:
 
         Of those that stand for others, one or two tell nothing.
         """
-        aside = slice(0, len(look.examples) - look.active)
-        wrong = self._margins(look.examples[aside], look.responses[:, aside]) < 0.0
-        stands_for = look.stands_for[aside]
-        sampled = stands_for > 1.0
-        estimates = np.where(wrong[:, sampled].sum(axis=1) >= _FEWEST_WRONG, wrong @ (stands_for * sampled), 0.0)
-        return float(np.max(wrong @ (1.0 * ~sampled) + estimates) / self.whole.n)
+        counts = np.zeros(len(self.problems))
+        for stratum in look.aside:
+            wrong = np.count_nonzero(self._margins(stratum.examples, stratum.responses) < 0.0, axis=1)
+            drawn = len(stratum.examples)
+            told = wrong if drawn == stratum.size else np.where(wrong >= _FEWEST_WRONG, wrong, 0)
+            counts += told * (stratum.size / max(drawn, 1))
+        return float(counts.max() / self.whole.n)
 
     def endings(self, look: Look) -> list[Ending]:
         """The models, with what they cost on all examples, also on those that were set aside."""
@@ -337,7 +407,7 @@ class Growth:
             share = task.problem.total_weight / self.problems[number].total_weight
             known = task.assessment._replace(slack_nu=share * task.assessment.slack_nu)
             cost = self.course.solver.C * self.problems[number].total_weight
-            assessment = with_losses(known, self._losses(number, look, len(look.examples)), cost)
+            assessment = with_losses(known, self._hidden_losses(number, look), cost)
             coefficients = scaling.scale * self.alpha[number] * self.labels[number]
             expansion = Expansion.from_dense(coefficients, scaling.bias)
             endings.append(Ending(expansion, assessment, task.reason, task.state.step))

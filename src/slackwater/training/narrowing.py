@@ -17,11 +17,11 @@ from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
 from slackwater.gram.narrow import values_without_far_points, worthwhile_narrow_rows
 from slackwater.gram.source import IndexArray
-from slackwater.objectives import hinge_total
 from slackwater.solvers.drive import Task
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import Progress, StopReason, first_reason
-from slackwater.training.course import GAP, GAP_OF_ALL, Course
+from slackwater.training.course import GAPS, HIDDEN, Course
+from slackwater.training.estimate import estimated_sum
 from slackwater.training.run import Ending, Outcome, Plan, ending, with_losses
 from slackwater.training.training_set import TrainingSet
 
@@ -44,20 +44,20 @@ class NarrowTraining:
     def approximate(self, rng: np.random.Generator) -> list[Ending]:
         """Models as good as the optimum, to judge by some of the examples."""
         sample = rng.permutation(self.narrow.n)[:_LOOKED_AT]
-        tasks = self.course.tasks(self.narrow, self.n_classes, GAP)
+        tasks = self.course.tasks(self.narrow, self.n_classes, GAPS[0])
         for _ in range(_MOST_CORRECTIONS):
             reached = self.course.drive(tasks, self.narrow)
             endings = [self._judged(task, sample) for task in tasks]
-            if not reached or np.mean([each.assessment.gap for each in endings]) <= GAP_OF_ALL:
+            if not reached or np.mean([each.assessment.gap for each in endings]) <= GAPS[0] + HIDDEN:
                 return endings
             self._correct(tasks)
-            self._go_on(tasks, GAP)
-        return self._on_whole_rows(tasks, GAP)
+            self._go_on(tasks, GAPS[0])
+        return self._on_whole_rows(tasks, GAPS[0])
 
     def exact(self, tol: float) -> list[Ending]:
         """Models whose gap, with all values, is ``tol``."""
         finest = _FINER * tol
-        aim = max(GAP, finest)
+        aim = max(GAPS[0], finest)
         tasks = self.course.tasks(self.narrow, self.n_classes, aim)
         before = np.inf
         while True:
@@ -108,10 +108,11 @@ class NarrowTraining:
         support, coefficients, bias = found.expansion.support, found.expansion.coefficients, found.expansion.bias
         scale = self.course.solver.scaling(task.problem, task.state).scale
         labels = task.problem.labels[sample]
-        caps = task.state.caps[sample] * (task.problem.n / len(sample))
+        caps = task.state.caps[sample]
         values = self.features.values(self.order[sample], self.order[support], coefficients[None, :])[:, 0]
         shown = scale * task.state.responses[sample] + labels * bias
-        hidden = hinge_total(labels * (values + bias), caps) - hinge_total(shown, caps)
+        losses = np.maximum(0.0, 1.0 - labels * (values + bias)) - np.maximum(0.0, 1.0 - shown)
+        hidden = estimated_sum(caps * losses, task.problem.n, 0.0)
         cost = self.course.solver.C * task.problem.total_weight
         return _renumbered(found._replace(assessment=with_losses(found.assessment, hidden, cost)), self.order)
 

@@ -20,7 +20,7 @@ from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import StopReason
-from slackwater.training.course import GAP, GAP_OF_ALL, Course
+from slackwater.training.course import HIDDEN, Course
 from slackwater.training.growth import Growth
 from slackwater.training.narrowing import narrow_training
 from slackwater.training.run import Ending, Outcome, Plan
@@ -30,6 +30,7 @@ from slackwater.training.training_set import TrainingSet
 FEWEST_EXAMPLES = 8192  # with fewer, the exact solution takes no time worth saving
 _SAMPLE_SHARE, _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 16, 2048, 16384
 _FEWEST_OF_A_CLASS = 32
+_UNSEEN = 8192  # examples by which tolerances are compared
 # With fewer examples, what setting aside saves is less than what it takes to find out whom.
 _FEWEST_TO_GROW, _FEWEST_IF_SOON = 16384, 32768
 _MOST = 0.6  # of the examples, as support vectors: hardly anyone is set aside
@@ -57,9 +58,9 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     whole = training_set.arranged(np.arange(training_set.n), training_set.rows, features)
     shuffled = _shuffled_by_class(whole, rng)
     growth = Growth(course, whole, n_classes, np.sort(shuffled[: _sample_size(whole.n)]))
-    if not growth.solve(GAP):
+    if not growth.choose_tolerance(shuffled[growth.known : growth.known + _UNSEEN]):
         return growth.endings(growth.look_back(rng))
-    endings = endings_in_span(growth, features, rng) if training_set.certified else None
+    endings = endings_in_span(growth, features, shuffled, rng) if training_set.certified else None
     if endings is not None:
         return endings
     axes = principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE])
@@ -78,14 +79,12 @@ def _fewest_to_grow(growth: Growth) -> int:
 
 def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> list[Ending]:
     """Let in the other examples, so that four times as many are known; in the end, look at the models as they are."""
-    known, reached = len(growth.active), True  # the sample
-    while known < len(shuffled) and reached:
-        if not growth.margins_tell(known):
+    reached = True
+    while growth.known < len(shuffled) and reached:
+        if not growth.margins_tell(growth.known):
             reached = _with_all(growth)
             break
-        newcomers = shuffled[known : _GROWTH * known]
-        known += len(newcomers)
-        reached = growth.grow(np.sort(newcomers), GAP, more=known < len(shuffled))
+        reached = growth.grow_to(shuffled, min(_GROWTH * growth.known, len(shuffled)))
     found = _looked_at(growth, rng, reached)
     for look_again in (_by_sketch, _at_all, _with_all):
         if found.good or any(each.reason is not StopReason.TOLERANCE for each in found.endings):
@@ -104,13 +103,13 @@ class _Found(NamedTuple):
 def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> _Found:
     """The models as the kernel itself has them; solved again without rounding, if that is what they suffer from."""
     look = growth.look_back(rng)
-    if reached and growth.lost_by_rounding(look) > 0.5 * GAP:
+    if reached and growth.lost_by_rounding(look) > 0.5 * growth.tol:
         growth.sharpen()
-        growth.solve(GAP)
+        growth.solve(growth.tol)
         look = growth.look_back(rng)
     endings = growth.endings(look)
     gap = np.mean([each.assessment.gap for each in endings])
-    return _Found(endings, bool(gap <= GAP_OF_ALL and growth.misjudged(look) <= _MOST_MISJUDGED))
+    return _Found(endings, bool(gap <= growth.tol + HIDDEN and growth.misjudged(look) <= _MOST_MISJUDGED))
 
 
 def _by_sketch(growth: Growth) -> bool:
@@ -119,19 +118,19 @@ def _by_sketch(growth: Growth) -> bool:
     growth.let_in(growth.aside, growth.sketch or growth.features, growth.beyond_in_the_end())
     if len(growth.active) - before > _MANY * aside:
         growth.let_in(growth.aside, None, math.inf)
-    return growth.solve(GAP)
+    return growth.solve(growth.tol)
 
 
 def _at_all(growth: Growth) -> bool:
     """Judge every one of those set aside by the kernel itself."""
     growth.let_in(growth.aside, growth.features, growth.beyond_in_the_end())
-    return growth.solve(GAP)
+    return growth.solve(growth.tol)
 
 
 def _with_all(growth: Growth) -> bool:
     """Set none aside any more: the exact way, from where growth has come to."""
     growth.let_in(growth.aside, None, math.inf)
-    return growth.solve(GAP)
+    return growth.solve(growth.tol)
 
 
 def _sample_size(n: int) -> int:

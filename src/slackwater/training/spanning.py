@@ -30,6 +30,7 @@ from slackwater.training.span import (
     smooth_basis,
     thinned,
 )
+from slackwater.training.trial import compare
 
 _FEWEST_BOUNDED = 0.1  # of the sample are bounded support vectors where labels are noisy
 _FEWEST_MISFITS = 0.01  # of the sample, bounded support vectors, for a smooth span to pay: spirals 0.003, rings 0.02
@@ -40,19 +41,10 @@ _MOST_LOST_BY_HALF = 0.025  # of the cost, if the span had half its points: more
 _MOST_FADING = 8.0  # times as much where half of the points leave out far more than all,
 _MOST_LEFT = 0.005  # or even more, if by what a quarter gains this is all that further points would
 _TOLD_AT, _MOST_WRONG = 2048, 0.005  # examples at which the coefficients' own values are looked at; of the cost
-_MANY = 16384  # examples, for an attempt with all of them to be worth another look before
+_UNSEEN = 16384  # examples by which the models for a part are tested
+_FEWEST_SUPPORT_VECTORS = 2048  # of the exact solution, a problem: with fewer it takes no longer than a span
 _JUDGES = 8192
 _ROUGHLY, _ACCURACY = 1e-2, 1e-3  # of Newton's method, on the way and in the end
-
-
-class Chosen(NamedTuple):
-    """Points whose span may do, and how to go about it."""
-
-    places: IndexArray  # in the sample
-    basis: Basis
-    widths: tuple[float, ...]  # over which the hinge is rounded, one after the other
-    most_lost_by_half: float
-    smooth: bool  # whether they span nearly everything
 
 
 class Shortage(NamedTuple):
@@ -66,6 +58,21 @@ class Shortage(NamedTuple):
         """How much less further points would cost, if each quarter of them gains as much less than the one before."""
         ratio = self.by_three_quarters / max(self.by_half, 1e-300)
         return math.inf if ratio >= 0.5 else self.by_three_quarters * ratio / (1.0 - 2.0 * ratio)
+
+
+class Chosen(NamedTuple):
+    """Points whose span may do, and how to go about it."""
+
+    places: IndexArray  # in the sample
+    basis: Basis
+    widths: tuple[float, ...]  # over which the hinge is rounded, one after the other
+    most_lost_by_half: float
+    smooth: bool  # whether they span nearly everything
+
+    def will_do(self, lost: Shortage, expected: float) -> bool:
+        """Whether further points would gain little, if half of these lose ``expected`` with all examples."""
+        little_left = self.smooth and lost.by_three_quarters <= _MOST_LOST_BY_HALF and lost.left <= _MOST_LEFT
+        return expected <= self.most_lost_by_half or little_left
 
 
 class Attempt(NamedTuple):
@@ -93,8 +100,15 @@ class Attempt(NamedTuple):
         return Shortage(*(lost / max(sum(judged.costs()), 1e-300)))
 
 
-def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator) -> list[Ending] | None:
-    """Models in the span of a few points for all examples; None where the optimum is out of its reach."""
+def endings_in_span(
+    growth: Growth, features: Features, shuffled: IndexArray, rng: np.random.Generator
+) -> list[Ending] | None:
+    """Models in the span of a few points for all examples; None where the optimum is out of its reach.
+
+    ``shuffled`` begins with the sample.
+    """
+    if growth.support_share() * features.n < _FEWEST_SUPPORT_VECTORS * len(growth.problems):
+        return None
     sample = features.part(growth.active)
     optima = [ending(growth.course.solver, task).assessment.bound for task in growth.tasks]
     most = (1.0 + _MOST_LOST) * sum(optima)
@@ -109,11 +123,11 @@ def endings_in_span(growth: Growth, features: Features, rng: np.random.Generator
             first, costs = _first_attempt(growth, problems, chosen, most)
             if sum(costs) > most:
                 continue
-            shares = [min(1.0, optimum / cost) for optimum, cost in zip(optima, costs, strict=True)]
-            endings = _endings_for_all(growth, features, chosen, first, shares, rng)
+            gaps = [1.0 - min(1.0, optimum / cost) for optimum, cost in zip(optima, costs, strict=True)]
+            endings = _endings_for_all(growth, features, chosen, first, gaps, shuffled)
         except np.linalg.LinAlgError:  # single precision cannot tell the points apart where C is that large
             continue
-        if endings is not None:
+        if endings is not None or growth.known > len(sample.names):
             return endings
     return None
 
@@ -150,32 +164,63 @@ def _endings_for_all(
     features: Features,
     chosen: Chosen,
     attempt: Attempt,
-    shares: Sequence[float],
-    rng: np.random.Generator,
+    gaps: Sequence[float],
+    shuffled: IndexArray,
 ) -> list[Ending] | None:
-    """From models for the sample to models for all; None where more examples have more to tell than the span can."""
+    """From models for the sample to models for all; None where more examples have more to tell than the span can.
+
+    On the way, with a part of the examples, the models are tested against the exact ones by examples of neither.
+    """
     points, width = growth.active[chosen.places], chosen.widths[-1]
     spanning = features.part(points)
-    lost = attempt.shortage(width, growth.whole.ranked(growth.active))
-    some = _some(growth, rng) if features.n >= _MANY and not chosen.smooth else growth.active[:0]
-    examples = np.concatenate([some, np.setdiff1d(np.arange(features.n), some)])
     columns = untouched((features.n, len(points)), features.points.dtype)
-    known, cut_short = 0, None
-    for upto in (len(some), features.n) if len(some) else (features.n,):
-        if growth.course.cut_short():  # growth goes on from the sample, and ends at once
+
+    def fill(first: int, last: int) -> None:
+        features.part(shuffled[first:last]).fill_columns(spanning, columns[first:last])
+        make_orthonormal(columns[first:last], chosen.basis, features.workers)
+
+    def attempted(upto: int) -> Attempt:
+        problems = _problems(growth, shuffled[:upto], columns[:upto])
+        return _attempt(growth, problems, chosen.widths, attempt.models)
+
+    part = round(math.sqrt(features.n * len(growth.active)))
+    unseen = min(features.n, part + _UNSEEN)
+    lost = attempt.shortage(width, growth.whole.ranked(growth.active))
+    fill(0, unseen)
+    attempt = attempted(part)
+    if growth.course.cut_short():  # growth goes on from the sample, and ends at once
+        return None
+    before, lost = lost, attempt.shortage(width, growth.whole.ranked(shuffled[:part]))
+    if not chosen.will_do(lost, lost.by_half**2 / max(before.by_half, 1e-300)):
+        return None
+    if not growth.solve_exactly(shuffled, part):
+        return None
+    values = np.stack([columns[part:unseen] @ model.weights + model.bias for model in attempt.models])
+    tested = shuffled[part:unseen]
+    wrong, wrong_if_exact = growth.wrong(tested, values), growth.wrong(tested, growth.values(tested))
+    if not compare(wrong, wrong_if_exact, growth.whole.weights[tested]).accepted:
+        return None
+    gaps = _extrapolated(gaps, attempt, growth)
+    fill(unseen, features.n)
+    attempt = attempted(features.n)
+    cut_short = growth.course.cut_short()
+    if not cut_short:
+        lost = attempt.shortage(width, growth.whole.ranked(shuffled))
+        if not chosen.will_do(lost, lost.by_half):
             return None
-        features.part(examples[known:upto]).fill_columns(spanning, columns[known:upto])
-        make_orthonormal(columns[known:upto], chosen.basis, features.workers)
-        known = upto
-        attempt = _attempt(growth, _problems(growth, examples[:upto], columns[:upto]), chosen.widths, attempt.models)
-        cut_short = growth.course.cut_short()
-        if cut_short and upto == features.n:  # better than the sample's models
-            break
-        before, lost = lost, attempt.shortage(width, growth.whole.ranked(examples[:upto]))
-        expected = lost.by_half if upto == features.n else lost.by_half**2 / max(before.by_half, 1e-300)
-        little_left = chosen.smooth and lost.by_three_quarters <= _MOST_LOST_BY_HALF and lost.left <= _MOST_LEFT
-        if not (expected <= chosen.most_lost_by_half or little_left):
-            return None
+    return _endings(growth, attempt, points, chosen, gaps, shuffled, cut_short)
+
+
+def _endings(
+    growth: Growth,
+    attempt: Attempt,
+    points: IndexArray,
+    chosen: Chosen,
+    gaps: Sequence[float],
+    examples: IndexArray,
+    cut_short: StopReason | None,
+) -> list[Ending] | None:
+    """The models for all examples; None if the coefficients of their points lose what the coordinates gain."""
     values = [problem.values(model) for problem, model in zip(attempt.problems, attempt.models, strict=True)]
     expansions = [_expansion(model, points, chosen.basis) for model in attempt.models]
     lost_by = _lost_by_coefficients(expansions, growth, [each[np.argsort(examples)] for each in values])
@@ -184,17 +229,26 @@ def _endings_for_all(
         cost = problem.cost(model, values[number])
         if not lost_by[number] <= _MOST_WRONG * cost:
             return None
-        least = cost - problem.lost_by_rounding(values[number], width)
-        assessment = _assessment(growth, number, model, cost, 0.0 if cut_short else shares[number] * least)
+        least = 0.0 if cut_short else (1.0 - gaps[number]) * cost
+        assessment = _assessment(growth, number, model, cost, least)
         reason = cut_short or StopReason.TOLERANCE
         endings.append(Ending(expansions[number], assessment, reason, growth.steps[number]))
     return endings
 
 
-def _some(growth: Growth, rng: np.random.Generator) -> IndexArray:
-    """The sample, with its rare classes, and others: in number half way, by their ratio, from the sample to all."""
-    n = growth.whole.n
-    return np.union1d(growth.active, rng.permutation(growth.whole.order)[: round(math.sqrt(n * len(growth.active)))])
+def _extrapolated(gaps: Sequence[float], attempt: Attempt, growth: Growth) -> list[float]:
+    """The gaps to expect with all examples, from those with the sample and with the part that was tested.
+
+    They grow, if at all, by as much from the part to all as from the sample to the part, both ratios being the same;
+    as much again is what this may be wrong by.
+    """
+    extrapolated = []
+    for before, cost, task in zip(gaps, attempt.costs(), growth.tasks, strict=True):
+        if task.assessment is None:
+            raise RuntimeError("the part is to be solved before the gap is extrapolated")
+        now = max(0.0, 1.0 - task.assessment.bound / cost)
+        extrapolated.append(min(1.0, now + 2.0 * max(now - before, 0.0)))
+    return extrapolated
 
 
 def _lost_by_coefficients(expansions: list[Expansion], growth: Growth, values: list[Doubles]) -> list[float]:

@@ -1,0 +1,41 @@
+"""The test of non-inferiority: what it accepts, and how often it errs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slackwater.training import trial
+
+
+def test_the_deficit_is_the_difference_of_the_errors():
+    candidate = np.array([True, True, False, False])
+    other = np.array([True, False, False, True])
+    weights = np.array([1.0, 2.0, 3.0, 4.0])
+    found = trial.compare(candidate, other, weights)
+    assert found.deficit == pytest.approx((2.0 - 4.0) / 10.0)
+    assert found.standard_error == pytest.approx(np.sqrt(2.0**2 + 4.0**2 + 4.0**2) / 10.0)
+
+
+def test_examples_on_which_both_agree_tell_nothing_but_their_number():
+    wrong = np.array([True, False] * 50)
+    assert trial.compare(wrong, wrong, np.ones(100)).standard_error == pytest.approx(1.0 / 100)
+
+
+@pytest.mark.parametrize("n", [2000, 8000])
+@pytest.mark.parametrize("disagreement", [0.005, 0.02, 0.1])
+def test_a_model_that_is_worse_by_the_margin_is_accepted_in_at_most_five_of_a_hundred_cases(n, disagreement):
+    rng, cases = np.random.default_rng(0), 2000
+    worse = 0.5 * (disagreement + trial.MARGIN)
+    outcomes = rng.random((cases, n))
+    accepted = [
+        trial.compare(row < worse, (row >= worse) & (row < disagreement), np.ones(n)).accepted for row in outcomes
+    ]
+    assert np.mean(accepted) <= 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / cases)
+
+
+def test_a_model_that_is_as_good_is_accepted_where_the_two_hardly_differ():
+    rng, n = np.random.default_rng(1), 16_384
+    outcomes = rng.random((500, n))
+    accepted = [trial.compare(row < 0.002, (row >= 0.002) & (row < 0.004), np.ones(n)).accepted for row in outcomes]
+    assert np.mean(accepted) > 0.95
