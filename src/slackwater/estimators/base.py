@@ -32,7 +32,13 @@ from slackwater.stopping import (
     StopReason,
 )
 from slackwater.training.run import Ending, Outcome, Plan, Previous, train
-from slackwater.training.training_set import TrainingSet, feature_training_set, precomputed_training_set
+from slackwater.training.training_set import (
+    KernelJudge,
+    TrainingSet,
+    feature_training_set,
+    precomputed_training_set,
+    require_semidefinite,
+)
 from slackwater.workers import Workers, physical_memory, thread_count
 
 _REMEDIES = {
@@ -47,6 +53,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
+    _judge_kernel: ClassVar[KernelJudge] = staticmethod(require_semidefinite)
     _or_else: ClassVar[str] = ", or raise tol to accept this one"
 
     def _solver(self, n_classes: int) -> Solver:
@@ -82,7 +89,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._kernel: Any = kernel
         self._keep_model(X, training_set, [ending.expansion for ending in outcome.endings])
         self._keep_account(training_set, outcome)
-        self._warn_unless_converged(outcome.endings)
+        self._warn_unless_converged([_known(ending, training_set.certified) for ending in outcome.endings])
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -125,8 +132,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
         rng = np.random.default_rng(seed)
         held_out = self.validation_fraction if self.early_stopping else 0.0
+        judge = type(self)._judge_kernel
         if self.kernel == "precomputed":
-            return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng)
+            return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng, judge)
         points = as_points(X)
         kernel = make_kernel(
             self.kernel,
@@ -137,7 +145,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weights=targets.weights,
         )
         return kernel, feature_training_set(
-            points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng
+            points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng, judge
         )
 
     def _memory(self) -> tuple[int, int]:
@@ -185,6 +193,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _shortfall(self, endings: Sequence[Ending]) -> str:
         """By how much training has missed its goals."""
         gap = max(ending.assessment.gap for ending in endings)
+        if math.isnan(gap):
+            return f"before tol={self.tol:g} was met"
         return f"at the relative gap {gap:.3g}, above tol={self.tol}"
 
     def _limits(self) -> list[StoppingRule]:
@@ -264,6 +274,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
             f"input: kernel values with all training rows, or with the {len(self.support_)} support vectors alone."
         )
+
+
+def _known(ending: Ending, certified: bool) -> Ending:
+    """The same, without a gap where none is defined."""
+    return ending if certified else ending._replace(assessment=ending.assessment._replace(gap=math.nan))
 
 
 def _weakest_reason(endings: Sequence[Ending]) -> StopReason:

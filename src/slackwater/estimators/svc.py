@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from slackwater.estimators.base import KernelClassifier
 from slackwater.estimators.parameters import COMMON, Rule, optional, positive
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.solvers.stationary import StationaryBlocks
+from slackwater.stopping import ViolationBelow
 from slackwater.training.exact import DEFAULT_TOL, precise_enough, train_exactly
 from slackwater.training.narrowing import train_on_narrow_rows
 from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
-from slackwater.training.run import Outcome
-from slackwater.training.training_set import TrainingSet
+from slackwater.training.run import Ending, Outcome
+from slackwater.training.training_set import KernelJudge, TrainingSet, warn_if_indefinite
 
 
 class SVC(KernelClassifier):
@@ -40,6 +44,12 @@ class SVC(KernelClassifier):
     certified. So it is, to 1e-3, with fewer examples, a precomputed kernel, ``early_stopping``, ``warm_start``,
     ``checkpoint`` or ``max_kernel_evals``; with neither of these that keep a state, Gaussian values are computed in
     single precision where that moves responses by less than 1e-3.
+
+    A kernel that is not positive semi-definite (the sigmoid; poly with ``coef0`` < 0, callables and precomputed
+    matrices that a sample of 64 points shows to be indefinite) is trained as LIBSVM does it, with an
+    ``IndefiniteKernelWarning``: to a point that violates the optimality conditions by no more than ``tol`` (1e-3 by
+    default). ``gap_`` is nan then, and the point need not be the best one: where there are several, it depends on the
+    order of the rows.
 
     Parameters
     ----------
@@ -98,7 +108,8 @@ class SVC(KernelClassifier):
     gap_ : float, or ndarray of shape (n_classes,)
         Relative gap: (primal - dual) / primal. Certified where ``tol`` was given or the quick way was not taken, else
         an estimate from a sample: 0.03 for the examples that matter; with the others at most 0.05, of several classes
-        on average. In a span it counts what the hinge's rounded corner may cost, and can be 0.1.
+        on average. In a span it counts what the hinge's rounded corner may cost, and can be 0.1. nan for an indefinite
+        kernel.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)
@@ -125,6 +136,7 @@ class SVC(KernelClassifier):
     (True, True)
     """
 
+    _judge_kernel: ClassVar[KernelJudge] = staticmethod(warn_if_indefinite)
     _rules: ClassVar[Mapping[str, Rule]] = {
         "C": positive("It is what a unit of hinge loss costs."),
         **COMMON,
@@ -188,6 +200,10 @@ class SVC(KernelClassifier):
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
         plan = self._plan(DEFAULT_TOL if self.tol is None else self.tol)
+        if not training_set.certified:
+            stationary = StationaryBlocks(solver.C, solver.coupling, solver.problems)
+            plan = replace(plan, make_goals=lambda tol: [ViolationBelow(tol)])
+            return train_exactly(stationary, training_set, n_classes, seed, plan, training_set.features)
         state_is_kept = self.warm_start or self.checkpoint is not None
         limited = self.max_kernel_evals is not None or self.early_stopping
         large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
@@ -200,3 +216,10 @@ class SVC(KernelClassifier):
         if state_is_kept or self.tol is not None:  # a state may be continued to any tolerance
             return train_exactly(solver, training_set, n_classes, seed, plan, training_set.features)
         return train_exactly(solver, training_set, n_classes, seed, plan, precise_enough(solver, training_set))
+
+    def _shortfall(self, endings: Sequence[Ending]) -> str:
+        if math.isnan(endings[0].assessment.gap):
+            violation = max(ending.assessment.violation for ending in endings)
+            tol = DEFAULT_TOL if self.tol is None else self.tol
+            return f"with the optimality conditions violated by {violation:.3g}, above tol={tol:g}"
+        return super()._shortfall(endings)
