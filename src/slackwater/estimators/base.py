@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
-from slackwater.estimators.validation import Targets, check_rows, check_targets
+from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.expansion import Expansion, decision_values
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.points import as_points
@@ -31,7 +30,7 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.training.run import Ending, Outcome, Plan, Previous, train
+from slackwater.training.run import Ending, Outcome, Plan, train
 from slackwater.training.training_set import (
     KernelJudge,
     TrainingSet,
@@ -122,12 +121,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ---- training
 
     def _seed(self) -> int:
-        if self.checkpoint is not None and self.random_state is None:
-            return 0  # chance would make a run that was interrupted impossible to resume
-        previous: Previous | None = getattr(self, "_previous", None)
-        if self.warm_start and self.random_state is None and previous is not None:
-            return previous.seed  # rows that were trained on must not be held out now
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return seed_of(self.random_state)
 
     def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
         rng = np.random.default_rng(seed)

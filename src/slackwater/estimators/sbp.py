@@ -72,7 +72,7 @@ class SBPClassifier(KernelClassifier):
     verbose : int, default=0
         1 shows a line of progress.
     random_state : int, RandomState or None, default=None
-        Same seed and settings, same model. With a checkpoint None means 0, for a run to be resumable.
+        Same seed and settings, same model. None means 0: unseeded fits are identical.
     average : {"uniform", "suffix", "last"}, default="uniform"
         The model is the mean of all iterates, as in the paper, of the later half to three quarters of them, or
         the last one.

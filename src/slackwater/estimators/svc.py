@@ -99,7 +99,7 @@ class SVC(KernelClassifier):
     verbose : int, default=0
         1 shows a line of progress.
     random_state : int, RandomState or None, default=None
-        Of the hold-out part and of ties between examples. With a checkpoint None means 0, for a run to be resumable.
+        Of the hold-out part, of samples and of ties between examples. None means 0: unseeded fits are identical.
 
     Attributes
     ----------

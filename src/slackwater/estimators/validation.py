@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import assert_all_finite, check_array, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -34,6 +34,12 @@ def is_collection_of_objects(X: Any) -> bool:
     except ValueError:  # a list of arrays of different lengths
         return True
     return array.ndim == 1 and array.dtype.kind in "OUS"
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed; None means 0, so that a fit can be repeated, resumed and continued without stating one."""
+    chance = check_random_state(0 if random_state is None else random_state)
+    return int(chance.randint(np.iinfo(np.int32).max))
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -219,8 +219,8 @@ def warn_if_indefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.Ge
         shown = " on this data"
     warnings.warn(
         f"the {name} kernel is not positive semi-definite{shown}: as in LIBSVM, training ends at a point that "
-        "satisfies the optimality conditions within tol but need not be the best one, and gap_ is nan. A semi-definite kernel "
-        "(rbf, laplacian, linear, poly with coef0 >= 0) has a gap.",
+        "satisfies the optimality conditions within tol but need not be the best one, and gap_ is nan. A "
+        "semi-definite kernel (rbf, laplacian, linear, poly with coef0 >= 0) has a gap.",
         IndefiniteKernelWarning,
         stacklevel=5,
     )
