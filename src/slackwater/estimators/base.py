@@ -193,7 +193,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _limits(self) -> list[StoppingRule]:
         rules: list[StoppingRule] = [HoldoutStalled(self.n_iter_no_change)] if self.early_stopping else []
-        if self.max_iter is not None:
+        if self.max_iter is not None and self.max_iter != -1:
             rules.append(MaxSteps(self.max_iter))
         if self.max_kernel_evals is not None:
             rules.append(MaxEvaluations(self.max_kernel_evals))

@@ -48,7 +48,7 @@ class SBPClassifier(KernelClassifier):
     tol : float, default=0.05
         Stop at this relative duality gap, ``gap_``.
     max_iter : int, default=10000
-        Stop after this many steps (of each binary problem).
+        Stop after this many steps (of each binary problem); -1 sets no limit.
     max_time : float, optional
         Stop after this many seconds.
     max_kernel_evals : int, optional

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from slackwater.estimators.base import KernelClassifier
-from slackwater.estimators.parameters import COMMON, Rule, optional, positive
+from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, optional, positive
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.solvers.stationary import StationaryBlocks
@@ -65,6 +65,11 @@ class SVC(KernelClassifier):
         Of poly and sigmoid.
     fit_intercept : bool, default=True
         Learn an unregularised bias.
+    shrinking : bool, default=True
+        Accepted as in scikit-learn, without effect: what can be set aside for a while is decided by the data.
+    probability : bool, default=False
+        Only False: probabilities are not estimated. ``sklearn.calibration.CalibratedClassifierCV(SVC(),
+        ensemble=False)`` does.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights of each class.
     tol : float, optional
@@ -72,7 +77,7 @@ class SVC(KernelClassifier):
         than ten times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
         Stop after this many steps, each of which works on a block of 512 to 768 examples, up to 3072 where it takes
-        many (fewer where rows are very long).
+        many (fewer where rows are very long). -1 sets no limit, as in scikit-learn.
     max_time : float, optional
         Stop after this many seconds.
     max_kernel_evals : int, optional
@@ -94,6 +99,9 @@ class SVC(KernelClassifier):
         File in which the training state is kept, and from which a fit with the same data and parameters resumes.
         ``max_iter`` then counts all steps.
     decision_function_shape : {"ovr"}, default="ovr"
+    break_ties : bool, default=False
+        Accepted as in scikit-learn, without effect: classes are trained one against the rest, and ``predict`` takes the
+        one with the largest decision value in any case.
     n_jobs : int, optional
         Threads; None uses as many as BLAS is set to use, -1 all processors.
     verbose : int, default=0
@@ -142,6 +150,13 @@ class SVC(KernelClassifier):
         **COMMON,
         "tol": optional(COMMON["tol"]),
         "cache_size": optional(COMMON["cache_size"]),
+        "shrinking": flag("It has no effect; scikit-learn has it."),
+        "probability": Rule(
+            lambda v: is_flag(v) and not v,
+            "False",
+            "For probabilities use sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False).",
+        ),
+        "break_ties": flag("It has no effect: predict takes the class of the largest decision value in any case."),
     }
 
     def __init__(
@@ -153,6 +168,8 @@ class SVC(KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        shrinking: bool = True,
+        probability: bool = False,
         class_weight: Any = None,
         tol: float | None = None,
         max_iter: int = 10_000,
@@ -165,6 +182,7 @@ class SVC(KernelClassifier):
         warm_start: bool = False,
         checkpoint: Any = None,
         decision_function_shape: str = "ovr",
+        break_ties: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -175,6 +193,8 @@ class SVC(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.shrinking = shrinking
+        self.probability = probability
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -187,6 +207,7 @@ class SVC(KernelClassifier):
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
