@@ -44,8 +44,9 @@ _REMEDIES = {
     StopReason.STEPS: "raise max_iter",
     StopReason.EVALUATIONS: "raise max_kernel_evals",
     StopReason.SECONDS: "raise max_time",
-    StopReason.INTERRUPT: "let it run, or resume with warm_start or a checkpoint",
+    StopReason.INTERRUPT: "let it run (to be continued, it needs warm_start=True or a checkpoint before fit)",
 }
+_VIOLATION = 10.0  # times tol, that the optimality conditions may be violated by: stopping.GapBelow
 
 
 class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -53,7 +54,6 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
     _judge_kernel: ClassVar[KernelJudge] = staticmethod(require_semidefinite)
-    _or_else: ClassVar[str] = ", or raise tol to accept this one"
 
     def _solver(self, n_classes: int) -> Solver:
         """The algorithm, from the parameters."""
@@ -185,11 +185,18 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return [GapBelow(tol)]
 
     def _shortfall(self, endings: Sequence[Ending]) -> str:
-        """By how much training has missed its goals."""
-        gap = max(ending.assessment.gap for ending in endings)
-        if math.isnan(gap):
-            return f"before tol={self.tol:g} was met"
-        return f"at the relative gap {gap:.3g}, above tol={self.tol}"
+        """By how much training has missed its goals; nothing where it has not."""
+        return short_of_gap(endings, self.tol)
+
+    def _or_else(self) -> str:
+        """What to do instead of training longer."""
+        return ", or raise tol to accept this one"
+
+    def _remedy(self, reason: StopReason) -> str:
+        """How to train longer."""
+        if reason is StopReason.INTERRUPT and (self.warm_start or self.checkpoint is not None):
+            return "call fit again, which goes on from here"
+        return _REMEDIES.get(reason, "train longer")
 
     def _limits(self) -> list[StoppingRule]:
         rules: list[StoppingRule] = [HoldoutStalled(self.n_iter_no_change)] if self.early_stopping else []
@@ -220,24 +227,34 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.gap_ = _one_or_all([each.gap if training_set.certified else math.nan for each in found])
         self.slack_nu_ = _one_or_all([each.slack_nu for each in found])
         self.n_iter_ = max(ending.steps for ending in outcome.endings)
-        self.n_kernel_evals_ = training_set.ledger.train
+        before = self._evaluations_before(outcome)
+        self.n_kernel_evals_ = before + training_set.ledger.train
         self.stop_reason_ = str(_weakest_reason(outcome.endings))
         self.history_ = outcome.recorder.table()
+        self.history_["evaluations"] += before
         self._previous = outcome.previous
+
+    def _evaluations_before(self, outcome: Outcome) -> int:
+        """Kernel values computed by the fits that this one continues; a checkpoint has them in its own account."""
+        previous = getattr(self, "_previous", None)
+        if previous is None or outcome.previous is None or self.checkpoint is not None:
+            return 0
+        return int(self.n_kernel_evals_) if previous.data == outcome.previous.data else 0
 
     def _warn_unless_converged(self, endings: Sequence[Ending]) -> None:
         reason = _weakest_reason(endings)
+        shortfall = self._shortfall(endings) if reason in _REMEDIES else ""
         if min(ending.assessment.margin for ending in endings) <= 0.0:
             warnings.warn(
                 f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
-                f"slack as was allowed. Raise nu, or {_REMEDIES.get(reason, 'train longer')} if they can be separated.",
+                f"slack as was allowed. Raise nu, or {self._remedy(reason)} if they can be separated.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif reason in _REMEDIES:
+        elif shortfall:
             warnings.warn(
-                f"training stopped ({reason}) {self._shortfall(endings)}. The model is usable; for a better one "
-                f"{_REMEDIES[reason]}{self._or_else}.",
+                f"training stopped ({reason}) {shortfall}. The model is usable; for a better one "
+                f"{self._remedy(reason)}{self._or_else()}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -268,6 +285,22 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
             f"input: kernel values with all training rows, or with the {len(self.support_)} support vectors alone."
         )
+
+
+def short_of_gap(endings: Sequence[Ending], tol: float, name: str = "tol=") -> str:
+    """Which part of ``stopping.GapBelow`` was not met, and by how much."""
+    gap = max(ending.assessment.gap for ending in endings)
+    violation = max(ending.assessment.violation for ending in endings)
+    if math.isnan(gap):
+        return f"before {name}{tol:g} was met"
+    if gap > tol:
+        return f"at the relative gap {gap:.3g}, above {name}{tol:g}"
+    if violation > _VIOLATION * tol:
+        return (
+            f"at the relative gap {gap:.3g}, within {name}{tol:g}, but with the optimality conditions violated by "
+            f"{violation:.3g}, above ten times that"
+        )
+    return ""
 
 
 def _known(ending: Ending, certified: bool) -> Ending:

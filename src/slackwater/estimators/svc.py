@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from slackwater.estimators.base import KernelClassifier
+from slackwater.estimators.base import KernelClassifier, short_of_gap
 from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, optional, positive
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
@@ -81,17 +81,17 @@ class SVC(KernelClassifier):
     max_time : float, optional
         Stop after this many seconds.
     max_kernel_evals : int, optional
-        Stop before computing more kernel values than this.
+        Stop before computing more kernel values than this in one call of ``fit``.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows; stop when the error on them has not improved for
         ``n_iter_no_change`` steps.
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     cache_size : float, optional
-        Memory for kernel rows, in MB. By default a sixth of the machine's memory, a third for the nearly sparse matrix
-        of a narrow kernel and for coordinates in a span; taken as it is needed, and by default less where rows are soon
-        computed again. It changes the time and the way to the model, which is as near to the optimum as ever; a sparse
-        matrix that does not fit is not used.
+        Memory for kernel rows, in MB; not for X, its copies or single blocks, which come on top. By default a
+        sixth of the machine's memory, a third for the nearly sparse matrix of a narrow kernel and for coordinates in a
+        span; taken as it is needed, and by default less where rows are soon computed again. It changes the time and the
+        way to the model, which is as near to the optimum as ever; a sparse matrix that does not fit is not used.
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.
@@ -126,7 +126,8 @@ class SVC(KernelClassifier):
     slack_nu_ : float, or ndarray of shape (n_classes,)
         Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
     n_iter_, n_kernel_evals_ : int
-        Steps made, kernel values computed for them (testing a callable or precomputed kernel takes up to 4096 more).
+        Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
+        more). With ``warm_start`` both count from the first of the fits that were continued.
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
@@ -220,7 +221,8 @@ class SVC(KernelClassifier):
         return solver.least_evaluations(training_set.rows.n)
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        plan = self._plan(DEFAULT_TOL if self.tol is None else self.tol)
+        self._aim: float | None = DEFAULT_TOL if self.tol is None else float(self.tol)
+        plan = self._plan(self._aim)
         if not training_set.certified:
             stationary = StationaryBlocks(solver.C, solver.coupling, solver.problems)
             plan = replace(plan, make_goals=lambda tol: [ViolationBelow(tol)])
@@ -230,6 +232,7 @@ class SVC(KernelClassifier):
         large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
         if large and not state_is_kept and not limited:
             if self.tol is None:
+                self._aim = None  # the quick way has goals of its own
                 return train_quickly(solver, training_set, n_classes, seed, plan)
             on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
             if on_narrow_rows is not None:
@@ -239,8 +242,16 @@ class SVC(KernelClassifier):
         return train_exactly(solver, training_set, n_classes, seed, plan, precise_enough(solver, training_set))
 
     def _shortfall(self, endings: Sequence[Ending]) -> str:
-        if math.isnan(endings[0].assessment.gap):
+        worst = max(ending.assessment.gap for ending in endings)
+        if self._aim is None:
+            return f"before the quick way had come to its end, at an estimated relative gap of {worst:.3g}"
+        name = "the default tolerance " if self.tol is None else "tol="
+        if math.isnan(worst):
             violation = max(ending.assessment.violation for ending in endings)
-            tol = DEFAULT_TOL if self.tol is None else self.tol
-            return f"with the optimality conditions violated by {violation:.3g}, above tol={tol:g}"
-        return super()._shortfall(endings)
+            return f"with the optimality conditions violated by {violation:.3g}, above {name}{self._aim:g}"
+        return short_of_gap(endings, self._aim, name)
+
+    def _or_else(self) -> str:
+        if self._aim is None:
+            return ""
+        return ", or pass a larger tol to accept this one" if self.tol is None else super()._or_else()
