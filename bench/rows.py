@@ -1,7 +1,7 @@
 """What a kernel row costs: milliseconds a row by block size, split into matrix product and Gaussian finish.
 
-Run as ``python bench/rows.py [--quick] [--threads K]``. MNIST is used where a copy is found (SLACKWATER_DATA,
-../shared/data), else uniform random numbers of the same shape: the product does not care.
+Run as ``python bench/rows.py [--quick] [--threads K]``. MNIST is used where a copy is found (SLACKWATER_DATA), else
+uniform random numbers of the same shape: the product does not care.
 """
 
 from __future__ import annotations

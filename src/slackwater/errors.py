@@ -8,7 +8,7 @@
     └── CheckpointError          a checkpoint is damaged or belongs to another problem
     UserWarning
     ├── ConvergenceWarning       scikit-learn's own: a budget ran out before the tolerance was met
-    └── IndefiniteKernelWarning  the sigmoid kernel is indefinite here; no certificate is given
+    └── IndefiniteKernelWarning  the kernel is not positive semi-definite: trained without a duality gap
 """
 
 from __future__ import annotations
@@ -37,4 +37,4 @@ class CheckpointError(ValueError):
 
 
 class IndefiniteKernelWarning(UserWarning):
-    """The kernel is indefinite on this data: the optimisation is a heuristic, without a certificate."""
+    """The kernel is not positive semi-definite: a stationary point is found, and no duality gap is defined."""

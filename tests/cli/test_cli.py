@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -18,6 +19,7 @@ def test_the_demo_compares_and_draws(tmp_path):
     assert result.exit_code == 0, result.output
     assert "slackwater.SBPClassifier" in result.output
     assert "sklearn.svm.SVC" in result.output
+    assert re.search(r"within \S+\s+\(certified\).*within \S+\s+\(estimated", result.output, re.DOTALL)
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
 
 

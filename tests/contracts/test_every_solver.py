@@ -43,6 +43,7 @@ from slackwater.solvers.sbp import StochasticBatchPerceptron
 from slackwater.solvers.sdca import SDCA
 from slackwater.solvers.simba import SIMBA
 from slackwater.solvers.smo import SMOPairs, SMOSingles
+from slackwater.solvers.stationary import StationaryBlocks
 from slackwater.stopping import MaxEvaluations, MaxSteps, StopReason
 from slackwater.tracing import Clock, Recorder
 
@@ -53,6 +54,8 @@ SOLVERS = {
     "sbp with bias": StochasticBatchPerceptron(0.02, TwoBasins()),
     "dual blocks": DualBlocks(1.0, Free()),
     "dual blocks with bias": DualBlocks(1.0, Balanced()),
+    "stationary blocks": StationaryBlocks(1.0, Free()),
+    "stationary blocks with bias": StationaryBlocks(1.0, Balanced()),
     "pegasos": Pegasos(average="last", regularisation=0.01),
     "pegasos, projected and averaged": Pegasos(average="suffix", regularisation=0.01, project=True),
     "norm ball": NormBallDescent(average="uniform", ball=3.0),
@@ -217,7 +220,7 @@ def test_gaps_are_those_of_objective_and_bound_or_not_claimed(solver):
     problem, recorder = problem_for(solver), Recorder()
     train(solver, problem, STEPS, callbacks=[recorder])
     table = recorder.table()
-    if isinstance(solver, Perceptron):
+    if isinstance(solver, Perceptron | StationaryBlocks):
         assert np.isnan(table["gap"]).all()
         return
     maximises = isinstance(solver, StochasticBatchPerceptron | SIMBA)

@@ -43,7 +43,7 @@ def name_of(estimator):
 
 def quietly(estimator, X, y, sample_weight=None, **parameters):
     """Fit a copy, with a seed, whether or not its budget suffices."""
-    model = clone(estimator).set_params(random_state=0, **parameters)
+    model = clone(estimator).set_params(**{"random_state": 0} | parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y, sample_weight)
@@ -352,3 +352,12 @@ def test_fourier_features_serve_several_classes_and_sparse_rows():
     assert model.score(X, y) > 0.9
     assert FourierSVC(gamma=0.3, random_state=0).fit(sparse.csr_matrix(X), y).score(X, y) > 0.9
     assert isinstance(model._map, FourierMap)
+
+
+UNSEEDED = [*METHODS, SVC(early_stopping=True), SBPClassifier(0.2, max_iter=200), FourierSVC(n_pairs=20)]
+
+
+@pytest.mark.parametrize("estimator", UNSEEDED, ids=name_of)
+def test_without_a_seed_every_fit_is_that_of_seed_zero(moons, estimator):
+    unseeded, seeded = (quietly(estimator, *moons, random_state=seed) for seed in (None, 0))
+    np.testing.assert_array_equal(unseeded.decision_function(moons[0]), seeded.decision_function(moons[0]))

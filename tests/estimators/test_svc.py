@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import svm
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -157,3 +159,43 @@ def test_a_bad_c_is_named(moons):
     for C in (0.0, -1.0, np.nan, "1"):
         with pytest.raises(ValueError, match="C must be a number > 0"):
             SVC(C=C).fit(*moons)
+
+
+@pytest.mark.parametrize("parameters", [{"shrinking": False}, {"break_ties": True}, {"probability": False}])
+def test_parameters_of_scikit_learn_are_taken_without_effect(moons, parameters):
+    model = clone(SVC(gamma=1.0, **parameters))
+    assert parameters.items() <= model.get_params().items()
+    np.testing.assert_array_equal(
+        model.fit(*moons).decision_function(moons[0]), SVC(gamma=1.0).fit(*moons).decision_function(moons[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"probability": True},
+            r"probability must be False, got True.*CalibratedClassifierCV\(SVC\(\), ensemble=False",
+        ),
+        ({"probability": None}, "probability must be False, got None"),
+        ({"shrinking": "no"}, "shrinking must be True or False, got 'no'"),
+        ({"break_ties": 2}, "break_ties must be True or False, got 2"),
+        ({"max_iter": -2}, "max_iter must be a whole number >= 1, or -1, got -2"),
+        ({"max_iter": 0}, "max_iter must be a whole number >= 1, or -1, got 0"),
+    ],
+)
+def test_what_cannot_be_had_is_named_with_a_remedy(moons, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SVC(**parameters).fit(*moons)
+
+
+def test_the_remedy_for_probabilities_works(moons):
+    X, y = moons
+    model = CalibratedClassifierCV(SVC(gamma=1.0), ensemble=False).fit(X, y)
+    assert ((model.predict_proba(X)[:, 1] > 0.5) == model.predict(X)).all()
+
+
+def test_minus_one_sets_no_limit_of_steps(moons):
+    X, y = moons
+    assert SVC(gamma=1.0, C=100.0, tol=1e-6, max_iter=-1).fit(X, y).stop_reason_ == "tol"
+    assert SBPClassifier(0.2, gamma=1.0, tol=0.2, max_iter=-1).fit(X, y).stop_reason_ == "tol"

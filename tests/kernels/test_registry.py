@@ -40,7 +40,7 @@ def test_a_callable_becomes_a_custom_kernel() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"laplacian, linear, poly, rbf, sigmoid.*got 'rfb'"):
+    with pytest.raises(ValueError, match=r"laplacian, linear, poly, rbf, sigmoid, precomputed.*got 'rfb'"):
         make_kernel("rfb")
 
 

@@ -52,8 +52,8 @@ def demo(
         results.append(_measure("sklearn.svm.SVC", svm.SVC(C=10.0, gamma=0.5), *data))
     console.print(_table(results))
     console.print(
-        f"Certificates: SBPClassifier's margin is within {sbp.gap_:.1%} of the best possible one after "
-        f"{sbp.n_iter_:,} steps of a single kernel row; SVC's objective is within {svc.gap_:.2%}."
+        f"Gap to the optimum: SBPClassifier's margin is within {sbp.gap_:.1%} (certified) after {sbp.n_iter_:,} steps "
+        f"of a single kernel row; SVC's objective is within {svc.gap_:.2%} (estimated: it was given no tol)."
     )
     with console.status("Training once more, looking at the test error on the way …"):
         errors = _errors_on_the_way(X_train, y_train, X_test, y_test, steps)

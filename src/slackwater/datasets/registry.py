@@ -113,7 +113,7 @@ _CHECKS = {
 def load_dataset(name: str) -> Dataset:
     """Read one of the paper's data sets, verified, from a local copy; if there is none, it is downloaded first.
 
-    A copy is looked for in the folder that SLACKWATER_DATA names, in the user's cache and in ``../shared/data``.
+    A copy is looked for in the folder that SLACKWATER_DATA names and in the user's cache.
     """
     if name not in _REGISTRY:
         raise ValueError(f"name must be one of {', '.join(_REGISTRY)}, got {name!r}.")

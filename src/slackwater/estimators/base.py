@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
-from slackwater.estimators.validation import Targets, check_rows, check_targets
+from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.expansion import Expansion, decision_values
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.points import as_points
@@ -31,23 +30,30 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.training.run import Ending, Outcome, Plan, Previous, train
-from slackwater.training.training_set import TrainingSet, feature_training_set, precomputed_training_set
+from slackwater.training.run import Ending, Outcome, Plan, train
+from slackwater.training.training_set import (
+    KernelJudge,
+    TrainingSet,
+    feature_training_set,
+    precomputed_training_set,
+    require_semidefinite,
+)
 from slackwater.workers import Workers, physical_memory, thread_count
 
 _REMEDIES = {
     StopReason.STEPS: "raise max_iter",
     StopReason.EVALUATIONS: "raise max_kernel_evals",
     StopReason.SECONDS: "raise max_time",
-    StopReason.INTERRUPT: "let it run, or resume with warm_start or a checkpoint",
+    StopReason.INTERRUPT: "let it run (to be continued, it needs warm_start=True or a checkpoint before fit)",
 }
+_VIOLATION = 10.0  # times tol, that the optimality conditions may be violated by: stopping.GapBelow
 
 
 class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
-    _or_else: ClassVar[str] = ", or raise tol to accept this one"
+    _judge_kernel: ClassVar[KernelJudge] = staticmethod(require_semidefinite)
 
     def _solver(self, n_classes: int) -> Solver:
         """The algorithm, from the parameters."""
@@ -82,7 +88,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._kernel: Any = kernel
         self._keep_model(X, training_set, [ending.expansion for ending in outcome.endings])
         self._keep_account(training_set, outcome)
-        self._warn_unless_converged(outcome.endings)
+        self._warn_unless_converged([_known(ending, training_set.certified) for ending in outcome.endings])
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -115,18 +121,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ---- training
 
     def _seed(self) -> int:
-        if self.checkpoint is not None and self.random_state is None:
-            return 0  # chance would make a run that was interrupted impossible to resume
-        previous: Previous | None = getattr(self, "_previous", None)
-        if self.warm_start and self.random_state is None and previous is not None:
-            return previous.seed  # rows that were trained on must not be held out now
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return seed_of(self.random_state)
 
     def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
         rng = np.random.default_rng(seed)
         held_out = self.validation_fraction if self.early_stopping else 0.0
+        judge = type(self)._judge_kernel
         if self.kernel == "precomputed":
-            return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng)
+            return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng, judge)
         points = as_points(X)
         kernel = make_kernel(
             self.kernel,
@@ -137,7 +139,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weights=targets.weights,
         )
         return kernel, feature_training_set(
-            points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng
+            points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng, judge
         )
 
     def _memory(self) -> tuple[int, int]:
@@ -183,13 +185,22 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return [GapBelow(tol)]
 
     def _shortfall(self, endings: Sequence[Ending]) -> str:
-        """By how much training has missed its goals."""
-        gap = max(ending.assessment.gap for ending in endings)
-        return f"at the relative gap {gap:.3g}, above tol={self.tol}"
+        """By how much training has missed its goals; nothing where it has not."""
+        return short_of_gap(endings, self.tol)
+
+    def _or_else(self) -> str:
+        """What to do instead of training longer."""
+        return ", or raise tol to accept this one"
+
+    def _remedy(self, reason: StopReason) -> str:
+        """How to train longer."""
+        if reason is StopReason.INTERRUPT and (self.warm_start or self.checkpoint is not None):
+            return "call fit again, which goes on from here"
+        return _REMEDIES.get(reason, "train longer")
 
     def _limits(self) -> list[StoppingRule]:
         rules: list[StoppingRule] = [HoldoutStalled(self.n_iter_no_change)] if self.early_stopping else []
-        if self.max_iter is not None:
+        if self.max_iter is not None and self.max_iter != -1:
             rules.append(MaxSteps(self.max_iter))
         if self.max_kernel_evals is not None:
             rules.append(MaxEvaluations(self.max_kernel_evals))
@@ -216,24 +227,34 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.gap_ = _one_or_all([each.gap if training_set.certified else math.nan for each in found])
         self.slack_nu_ = _one_or_all([each.slack_nu for each in found])
         self.n_iter_ = max(ending.steps for ending in outcome.endings)
-        self.n_kernel_evals_ = training_set.ledger.train
+        before = self._evaluations_before(outcome)
+        self.n_kernel_evals_ = before + training_set.ledger.train
         self.stop_reason_ = str(_weakest_reason(outcome.endings))
         self.history_ = outcome.recorder.table()
+        self.history_["evaluations"] += before
         self._previous = outcome.previous
+
+    def _evaluations_before(self, outcome: Outcome) -> int:
+        """Kernel values computed by the fits that this one continues; a checkpoint has them in its own account."""
+        previous = getattr(self, "_previous", None)
+        if previous is None or outcome.previous is None or self.checkpoint is not None:
+            return 0
+        return int(self.n_kernel_evals_) if previous.data == outcome.previous.data else 0
 
     def _warn_unless_converged(self, endings: Sequence[Ending]) -> None:
         reason = _weakest_reason(endings)
+        shortfall = self._shortfall(endings) if reason in _REMEDIES else ""
         if min(ending.assessment.margin for ending in endings) <= 0.0:
             warnings.warn(
                 f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
-                f"slack as was allowed. Raise nu, or {_REMEDIES.get(reason, 'train longer')} if they can be separated.",
+                f"slack as was allowed. Raise nu, or {self._remedy(reason)} if they can be separated.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif reason in _REMEDIES:
+        elif shortfall:
             warnings.warn(
-                f"training stopped ({reason}) {self._shortfall(endings)}. The model is usable; for a better one "
-                f"{_REMEDIES[reason]}{self._or_else}.",
+                f"training stopped ({reason}) {shortfall}. The model is usable; for a better one "
+                f"{self._remedy(reason)}{self._or_else()}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -264,6 +285,27 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
             f"input: kernel values with all training rows, or with the {len(self.support_)} support vectors alone."
         )
+
+
+def short_of_gap(endings: Sequence[Ending], tol: float, name: str = "tol=") -> str:
+    """Which part of ``stopping.GapBelow`` was not met, and by how much."""
+    gap = max(ending.assessment.gap for ending in endings)
+    violation = max(ending.assessment.violation for ending in endings)
+    if math.isnan(gap):
+        return f"before {name}{tol:g} was met"
+    if gap > tol:
+        return f"at the relative gap {gap:.3g}, above {name}{tol:g}"
+    if violation > _VIOLATION * tol:
+        return (
+            f"at the relative gap {gap:.3g}, within {name}{tol:g}, but with the optimality conditions violated by "
+            f"{violation:.3g}, above ten times that"
+        )
+    return ""
+
+
+def _known(ending: Ending, certified: bool) -> Ending:
+    """The same, without a gap where none is defined."""
+    return ending if certified else ending._replace(assessment=ending.assessment._replace(gap=math.nan))
 
 
 def _weakest_reason(endings: Sequence[Ending]) -> StopReason:

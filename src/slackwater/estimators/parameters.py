@@ -75,7 +75,11 @@ COMMON: dict[str, Rule] = {
         "It multiplies the sample weights of each class.",
     ),
     "tol": Rule(lambda v: is_real(v) and v >= 0, "a number >= 0", "It is the relative duality gap to stop at."),
-    "max_iter": whole_from(1, "It limits the number of steps."),
+    "max_iter": Rule(
+        lambda v: is_whole(v) and (v >= 1 or v == -1),
+        "a whole number >= 1, or -1",
+        "It limits the number of steps; -1 sets no limit.",
+    ),
     "max_time": optional_positive("It limits the seconds of training; None sets no limit."),
     "max_kernel_evals": Rule(
         lambda v: v is None or (is_whole(v) and v > 0),

@@ -48,18 +48,19 @@ class SBPClassifier(KernelClassifier):
     tol : float, default=0.05
         Stop at this relative duality gap, ``gap_``.
     max_iter : int, default=10000
-        Stop after this many steps (of each binary problem).
+        Stop after this many steps (of each binary problem); -1 sets no limit.
     max_time : float, optional
         Stop after this many seconds.
     max_kernel_evals : int, optional
-        Stop before computing more kernel values than this.
+        Stop before computing more kernel values than this in one call of ``fit``.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows; stop when the error on them has not improved at
         ``n_iter_no_change`` assessments, which lie ever further apart, about a sixteenth of the steps made so far.
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     cache_size : float, default=200
-        Memory for kernel rows, in MB. It changes the time, not the model (but for rounding).
+        Memory for kernel rows, in MB; X and its copies come on top. It changes the time, not the model
+        (but for rounding).
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``nu``.
         ``max_iter`` then counts the further steps.
@@ -72,7 +73,7 @@ class SBPClassifier(KernelClassifier):
     verbose : int, default=0
         1 shows a line of progress.
     random_state : int, RandomState or None, default=None
-        Same seed and settings, same model. With a checkpoint None means 0, for a run to be resumable.
+        Same seed and settings, same model. None means 0: unseeded fits are identical.
     average : {"uniform", "suffix", "last"}, default="uniform"
         The model is the mean of all iterates, as in the paper, of the later half to three quarters of them, or
         the last one.
@@ -88,7 +89,8 @@ class SBPClassifier(KernelClassifier):
     slack_nu_ : float, or ndarray of shape (n_classes,)
         Average hinge loss of the model divided by its norm.
     n_iter_, n_kernel_evals_ : int
-        Steps made, kernel values computed for them (testing a callable or precomputed kernel takes up to 4096 more).
+        Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
+        more). With ``warm_start`` both count from the first of the fits that were continued.
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from slackwater.estimators.base import KernelClassifier
-from slackwater.estimators.parameters import COMMON, Rule, optional, positive
+from slackwater.estimators.base import KernelClassifier, short_of_gap
+from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, optional, positive
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.solvers.stationary import StationaryBlocks
+from slackwater.stopping import ViolationBelow
 from slackwater.training.exact import DEFAULT_TOL, precise_enough, train_exactly
 from slackwater.training.narrowing import train_on_narrow_rows
 from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
-from slackwater.training.run import Outcome
-from slackwater.training.training_set import TrainingSet
+from slackwater.training.run import Ending, Outcome
+from slackwater.training.training_set import KernelJudge, TrainingSet, warn_if_indefinite
 
 
 class SVC(KernelClassifier):
@@ -47,6 +51,12 @@ class SVC(KernelClassifier):
     neither of these that keep a state, Gaussian values are computed in single precision where that moves responses by
     less than 1e-3.
 
+    A kernel that is not positive semi-definite (the sigmoid; poly with ``coef0`` < 0, callables and precomputed
+    matrices that a sample of 64 points shows to be indefinite) is trained as LIBSVM does it, with an
+    ``IndefiniteKernelWarning``: to a point that violates the optimality conditions by no more than ``tol`` (1e-3 by
+    default). ``gap_`` is nan then, and the point need not be the best one: where there are several, it depends on the
+    order of the rows.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -61,6 +71,11 @@ class SVC(KernelClassifier):
         Of poly and sigmoid.
     fit_intercept : bool, default=True
         Learn an unregularised bias.
+    shrinking : bool, default=True
+        Accepted as in scikit-learn, without effect: what can be set aside for a while is decided by the data.
+    probability : bool, default=False
+        Only False: probabilities are not estimated. ``sklearn.calibration.CalibratedClassifierCV(SVC(),
+        ensemble=False)`` does.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights of each class.
     tol : float, optional
@@ -68,21 +83,21 @@ class SVC(KernelClassifier):
         than ten times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
         Stop after this many steps, each of which works on a block of 512 to 768 examples, up to 3072 where it takes
-        many (fewer where rows are very long).
+        many (fewer where rows are very long). -1 sets no limit, as in scikit-learn.
     max_time : float, optional
         Stop after this many seconds.
     max_kernel_evals : int, optional
-        Stop before computing more kernel values than this.
+        Stop before computing more kernel values than this in one call of ``fit``.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows; stop when the error on them has not improved for
         ``n_iter_no_change`` steps.
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
     cache_size : float, optional
-        Memory for kernel rows, in MB. By default a sixth of the machine's memory, a third for the nearly sparse matrix
-        of a narrow kernel and for coordinates in a span; taken as it is needed, and by default less where rows are soon
-        computed again. It changes the time and the way to the model, which is as near to the optimum as ever; a sparse
-        matrix that does not fit is not used.
+        Memory for kernel rows, in MB; not for X, its copies or single blocks, which come on top. By default a
+        sixth of the machine's memory, a third for the nearly sparse matrix of a narrow kernel and for coordinates in a
+        span; taken as it is needed, and by default less where rows are soon computed again. It changes the time and the
+        way to the model, which is as near to the optimum as ever; a sparse matrix that does not fit is not used.
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.
@@ -90,12 +105,15 @@ class SVC(KernelClassifier):
         File in which the training state is kept, and from which a fit with the same data and parameters resumes.
         ``max_iter`` then counts all steps.
     decision_function_shape : {"ovr"}, default="ovr"
+    break_ties : bool, default=False
+        Accepted as in scikit-learn, without effect: classes are trained one against the rest, and ``predict`` takes the
+        one with the largest decision value in any case.
     n_jobs : int, optional
         Threads; None uses as many as BLAS is set to use, -1 all processors.
     verbose : int, default=0
         1 shows a line of progress.
     random_state : int, RandomState or None, default=None
-        Of the hold-out part and of ties between examples. With a checkpoint None means 0, for a run to be resumable.
+        Of the hold-out part, of samples and of ties between examples. None means 0: unseeded fits are identical.
 
     Attributes
     ----------
@@ -105,6 +123,7 @@ class SVC(KernelClassifier):
         Relative gap: (primal - dual) / primal. A proven bound where ``tol`` was given or a default fit solved the
         whole problem (see above). Else an upper limit that holds in 95 of 100 cases: losses of examples that were
         screened are those of a sample of them, and that of a subspace is extrapolated from two parts of the data.
+        nan for an indefinite kernel.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)
@@ -113,7 +132,8 @@ class SVC(KernelClassifier):
     slack_nu_ : float, or ndarray of shape (n_classes,)
         Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
     n_iter_, n_kernel_evals_ : int
-        Steps made, kernel values computed for them (testing a callable or precomputed kernel takes up to 4096 more).
+        Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
+        more). With ``warm_start`` both count from the first of the fits that were continued.
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
     history_ : dict of ndarray
@@ -131,11 +151,19 @@ class SVC(KernelClassifier):
     (True, True)
     """
 
+    _judge_kernel: ClassVar[KernelJudge] = staticmethod(warn_if_indefinite)
     _rules: ClassVar[Mapping[str, Rule]] = {
         "C": positive("It is what a unit of hinge loss costs."),
         **COMMON,
         "tol": optional(COMMON["tol"]),
         "cache_size": optional(COMMON["cache_size"]),
+        "shrinking": flag("It has no effect; scikit-learn has it."),
+        "probability": Rule(
+            lambda v: is_flag(v) and not v,
+            "False",
+            "For probabilities use sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False).",
+        ),
+        "break_ties": flag("It has no effect: predict takes the class of the largest decision value in any case."),
     }
 
     def __init__(
@@ -147,6 +175,8 @@ class SVC(KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        shrinking: bool = True,
+        probability: bool = False,
         class_weight: Any = None,
         tol: float | None = None,
         max_iter: int = 10_000,
@@ -159,6 +189,7 @@ class SVC(KernelClassifier):
         warm_start: bool = False,
         checkpoint: Any = None,
         decision_function_shape: str = "ovr",
+        break_ties: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -169,6 +200,8 @@ class SVC(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.shrinking = shrinking
+        self.probability = probability
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -181,6 +214,7 @@ class SVC(KernelClassifier):
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -193,12 +227,18 @@ class SVC(KernelClassifier):
         return solver.least_evaluations(training_set.rows.n)
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        plan = self._plan(DEFAULT_TOL if self.tol is None else self.tol)
+        self._aim: float | None = DEFAULT_TOL if self.tol is None else float(self.tol)
+        plan = self._plan(self._aim)
+        if not training_set.certified:
+            stationary = StationaryBlocks(solver.C, solver.coupling, solver.problems)
+            plan = replace(plan, make_goals=lambda tol: [ViolationBelow(tol)])
+            return train_exactly(stationary, training_set, n_classes, seed, plan, training_set.features)
         state_is_kept = self.warm_start or self.checkpoint is not None
         limited = self.max_kernel_evals is not None or self.early_stopping
         large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
         if large and not state_is_kept and not limited:
             if self.tol is None:
+                self._aim = None  # the quick way has goals of its own
                 return train_quickly(solver, training_set, n_classes, seed, plan)
             on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
             if on_narrow_rows is not None:
@@ -206,3 +246,18 @@ class SVC(KernelClassifier):
         if state_is_kept or self.tol is not None:  # a state may be continued to any tolerance
             return train_exactly(solver, training_set, n_classes, seed, plan, training_set.features)
         return train_exactly(solver, training_set, n_classes, seed, plan, precise_enough(solver, training_set))
+
+    def _shortfall(self, endings: Sequence[Ending]) -> str:
+        worst = max(ending.assessment.gap for ending in endings)
+        if self._aim is None:
+            return f"before the quick way had come to its end, at an estimated relative gap of {worst:.3g}"
+        name = "the default tolerance " if self.tol is None else "tol="
+        if math.isnan(worst):
+            violation = max(ending.assessment.violation for ending in endings)
+            return f"with the optimality conditions violated by {violation:.3g}, above {name}{self._aim:g}"
+        return short_of_gap(endings, self._aim, name)
+
+    def _or_else(self) -> str:
+        if self._aim is None:
+            return ""
+        return ", or pass a larger tol to accept this one" if self.tol is None else super()._or_else()

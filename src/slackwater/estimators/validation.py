@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import assert_all_finite, check_array, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -36,12 +36,59 @@ def is_collection_of_objects(X: Any) -> bool:
     return array.ndim == 1 and array.dtype.kind in "OUS"
 
 
+def seed_of(random_state: Any) -> int:
+    """A seed; None means 0, so that a fit can be repeated, resumed and continued without stating one."""
+    chance = check_random_state(0 if random_state is None else random_state)
+    return int(chance.randint(np.iinfo(np.int32).max))
+
+
+def check_sparse_format(X: Any) -> None:
+    """Raise ValueError where a sparse matrix points outside of itself: compiled code would read other memory.
+
+    Takes 10 ms for ten million entries. Scipy's own ``check_format`` may cut off arrays of the user's matrix.
+    """
+    if X.format == "coo":
+        for axis, (name, places) in enumerate(zip(("row", "col"), (X.row, X.col), strict=True)):
+            _require(len(places) == len(X.data), f"X.{name} and X.data must be equally long", len(places), len(X.data))
+            _require_within(f"X.{name}", places, X.shape[axis])
+    if X.format not in ("csr", "csc", "bsr"):
+        return
+    rows, columns = X.blocksize if X.format == "bsr" else (1, 1)
+    shape = (X.shape[0] // rows, X.shape[1] // columns)
+    outer, inner = shape[::-1] if X.format == "csc" else shape
+    starts, places = X.indptr, X.indices
+    _require(len(starts) == outer + 1, f"X.indptr must have {outer + 1} entries", len(starts))
+    _require(starts[0] == 0, "X.indptr must start with 0", starts[0])
+    falls = np.flatnonzero(starts[1:] < starts[:-1])
+    if len(falls):
+        _require(False, "X.indptr must not decrease", starts[falls[0] + 1], f"{starts[falls[0]]} before it")
+    _require(len(places) == len(X.data), "X.indices and X.data must be equally long", len(places), len(X.data))
+    _require(starts[-1] <= len(places), f"X.indptr must end with {len(places)} entries or fewer", starts[-1])
+    _require_within("X.indices", places[: starts[-1]], inner)
+
+
+def _require_within(name: str, places: NDArray[Any], size: int) -> None:
+    if len(places):
+        for extreme in (places.min(), places.max()):
+            _require(0 <= extreme < size, f"{name} must be from 0 to {size - 1}", extreme)
+
+
+def _require(holds: Any, rule: str, *values: Any) -> None:
+    if not holds:
+        raise ValueError(
+            f"X must be a valid sparse matrix: {rule}, got {' and '.join(map(str, values))}. Build it anew from rows, "
+            "columns and values: scipy.sparse.csr_matrix((values, (rows, columns)), shape)."
+        )
+
+
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as finite numbers: float32 and float64 as they are, CSR as CSR, other numbers as float64."""
     if callable(estimator.kernel) and is_collection_of_objects(X):
         if len(X) == 0:
             raise ValueError("X must have at least one example, got 0.")
         return X
+    if sparse.issparse(X):
+        check_sparse_format(X)
     if estimator.kernel == "precomputed" and not reset:
         return check_array(X, dtype=_FLOATS)  # how many columns there must be is for the model to say
     accepts_sparse = "csr" if estimator.kernel != "precomputed" else False

@@ -43,7 +43,6 @@ class PrecomputedRows:
             values = values.astype(np.float64)
         require_finite(values)
         require_symmetric(values)
-        require_bounded(values)
         self.matrix = read_only(values)
         self.ledger = ledger
         self._diagonal: NDArray[np.float64] | None = None

@@ -310,9 +310,11 @@ def as_points(X: Any) -> Points:
 
 
 def _sparse_points(X: Any) -> SparsePoints:
-    matrix = X.tocsr()
+    csr = X.tocsr()
+    # A new object over the same arrays: what X remembers of its format may be out of date.
+    matrix = scipy.sparse.csr_matrix((csr.data, csr.indices, csr.indptr), shape=csr.shape, copy=False)
     if not matrix.has_canonical_format:
-        matrix = matrix.copy() if matrix is X or np.shares_memory(matrix.data, X.data) else matrix
+        matrix = matrix.copy()
         matrix.sum_duplicates()
     data = matrix.data.astype(_value_type(matrix.dtype), copy=False)
     indptr = cast("NDArray[np.int64]", matrix.indptr.astype(np.int64, copy=False))

@@ -59,7 +59,10 @@ def make_kernel(
         return kernel if isinstance(kernel, Custom) else Custom(kernel)
     if kernel not in KERNELS:
         known = ", ".join(sorted(KERNELS))
-        raise ValueError(f"kernel must be one of {known}, or a callable k(A, B), got {kernel!r}.")
+        raise ValueError(
+            f"kernel must be one of {known}, precomputed (X holds kernel values), or a callable k(A, B), "
+            f"got {kernel!r}."
+        )
     return KERNELS[kernel](lambda: resolve_gamma(gamma, points, weights), degree, coef0)
 
 

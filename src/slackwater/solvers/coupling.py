@@ -47,6 +47,9 @@ class Coupling(Protocol):
 
     def best_scale(self, problem: Problem, responses: Floats, norm: float, C: float) -> Scaling: ...
 
+    def bias(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+        """The bias by the optimality conditions."""
+
 
 @dataclass(frozen=True)
 class Free:
@@ -78,6 +81,9 @@ class Free:
         else:
             level = _loops.find_c_level(unit, problem.weights, C, np.nan, np.nan)
         return Scaling(1.0 / (norm * level), 0.0)
+
+    def bias(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,17 @@ class Balanced:
             return Scaling(0.0, float(np.sign(_scan_loops.excess(problem.labels, problem.weights))))
         level = 0.5 * (positive + negative)
         return Scaling(1.0 / (norm * level), 0.5 * (negative - positive) / level)
+
+    def bias(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+        """The mean of y_i shortfall_i over free examples; without any, the middle of those that the bounds allow."""
+        biases = labels * shortfall
+        can_grow, can_shrink = alpha < caps, alpha > 0.0
+        free = can_grow & can_shrink
+        if free.any():
+            return float(biases[free].mean())
+        top = biases[np.where(labels > 0, can_grow, can_shrink)].max()
+        bottom = biases[np.where(labels > 0, can_shrink, can_grow)].min()
+        return 0.5 * float(top + bottom)
 
 
 def _some(weights: Floats | None, order: NDArray[np.intp]) -> Floats | None:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.errors import IndefiniteKernelWarning
+from slackwater.errors import IndefiniteKernelError, IndefiniteKernelWarning
 from slackwater.examples import distinct_examples
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.precomputed import PrecomputedRows
+from slackwater.gram.precomputed import PrecomputedRows, require_bounded
 from slackwater.gram.psd import check_positive_semidefinite, smallest_relative_eigenvalue
 from slackwater.gram.source import RowSource
 from slackwater.kernels.base import Kernel
@@ -23,6 +23,11 @@ from slackwater.kernels.points import Points
 from slackwater.kernels.registry import KERNELS
 from slackwater.problem import Problem
 from slackwater.workers import Workers
+
+# Whether the kernel is positive semi-definite: of the kernel (None: its values were given), rows, chance
+KernelJudge = Callable[[Kernel | None, RowSource, np.random.Generator], bool]
+
+_SIGMOID_TOLERANCE = -1e-4  # smallest eigenvalue relative to the largest, from which on a sigmoid is indefinite
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,12 @@ def feature_training_set(
     matrix_bytes: int,
     workers: Workers,
     rng: np.random.Generator,
+    judge: KernelJudge | None = None,
 ) -> TrainingSet:
-    """Examples given by features (or as objects): kernel rows are computed as they are needed."""
+    """Examples given by features (or as objects): kernel rows are computed as they are needed.
+
+    ``judge`` tests the kernel, by default ``require_semidefinite``.
+    """
     distinct = distinct_examples(points, codes, weights)
     kept = distinct.kept
     if len(kept) < len(points):
@@ -109,7 +118,7 @@ def feature_training_set(
         order=distinct.order,
         rows=rows,
         ledger=ledger,
-        certified=_is_semidefinite(kernel, rows.source, rng),
+        certified=(judge or require_semidefinite)(kernel, rows.source, rng),
         identify=lambda: _digest(
             kernel.name,
             sorted(kernel.parameters().items()),
@@ -129,12 +138,13 @@ def precomputed_training_set(
     weights: NDArray[np.float64],
     holdout_fraction: float,
     rng: np.random.Generator,
+    judge: KernelJudge | None = None,
 ) -> TrainingSet:
-    """Examples given by their kernel values with each other."""
+    """Examples given by their kernel values with each other; ``judge`` as in ``feature_training_set``."""
     ledger = EvaluationLedger()
     kept = np.flatnonzero(weights > 0)
     rows = PrecomputedRows(matrix if len(kept) == len(matrix) else matrix[np.ix_(kept, kept)], ledger)
-    check_positive_semidefinite(rows, rng)
+    certified = (judge or require_semidefinite)(None, rows, rng)
     hold = _held_out(codes[kept], np.arange(len(kept)), holdout_fraction, rng)
     return TrainingSet(
         kept=kept,
@@ -144,7 +154,7 @@ def precomputed_training_set(
         order=np.arange(len(kept)),
         rows=rows,
         ledger=ledger,
-        certified=True,
+        certified=certified,
         identify=lambda: _digest("precomputed", np.ascontiguousarray(rows.matrix), codes[kept], weights[kept], hold),
     )
 
@@ -171,11 +181,11 @@ def _held_out(
     return chosen
 
 
-def _is_semidefinite(kernel: Kernel, rows: RowSource, rng: np.random.Generator) -> bool:
+def require_semidefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.Generator) -> bool:
     """Whether margins are defined; an indefinite kernel is an error, but for the sigmoid, known to be one."""
-    if kernel.name == "sigmoid":
+    if kernel is not None and kernel.name == "sigmoid":
         smallest = smallest_relative_eigenvalue(rows, rng)
-        if smallest < -1e-4:
+        if smallest < _SIGMOID_TOLERANCE:
             warnings.warn(
                 f"the sigmoid kernel is not positive semi-definite on this data (eigenvalue {smallest:.2g} of "
                 "the largest): training is a heuristic and gap_ is nan. Smaller gamma and coef0 help.",
@@ -183,9 +193,38 @@ def _is_semidefinite(kernel: Kernel, rows: RowSource, rng: np.random.Generator) 
                 stacklevel=5,
             )
             return False
-    elif not kernel.positive_semidefinite:
+    elif kernel is None or not kernel.positive_semidefinite:
+        if isinstance(rows, PrecomputedRows):
+            require_bounded(rows.matrix)
         check_positive_semidefinite(rows, rng)
     return True
+
+
+def warn_if_indefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.Generator) -> bool:
+    """Whether margins are defined; where not, warn that training ends at a stationary point, without a gap.
+
+    The sigmoid is never taken for semi-definite: there are always points on which it is not.
+    """
+    if kernel is not None and kernel.positive_semidefinite:
+        return True
+    name = "precomputed" if kernel is None else kernel.name
+    shown = ""
+    try:
+        if isinstance(rows, PrecomputedRows):
+            require_bounded(rows.matrix)
+        check_positive_semidefinite(rows, rng)
+        if name != "sigmoid":
+            return True
+    except IndefiniteKernelError:
+        shown = " on this data"
+    warnings.warn(
+        f"the {name} kernel is not positive semi-definite{shown}: as in LIBSVM, training ends at a point that "
+        "satisfies the optimality conditions within tol but need not be the best one, and gap_ is nan. A "
+        "semi-definite kernel (rbf, laplacian, linear, poly with coef0 >= 0) has a gap.",
+        IndefiniteKernelWarning,
+        stacklevel=5,
+    )
+    return False
 
 
 def _digest(*parts: Any) -> str:

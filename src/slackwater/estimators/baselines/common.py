@@ -36,7 +36,7 @@ TOL = {"tol": COMMON["tol"]}
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Baseline(KernelClassifier):
-    """Budgets, early stopping, warm start and checkpoints, as in ``SBPClassifier``."""
+    """Budgets, early stopping, warm start, checkpoints and seed (None means 0), as in ``SBPClassifier``."""
 
     class_weight: Any = None
     max_time: float | None = None

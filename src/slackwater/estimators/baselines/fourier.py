@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters, positive, whole_from
-from slackwater.estimators.validation import check_rows, check_targets
+from slackwater.estimators.validation import check_rows, check_targets, seed_of
 from slackwater.examples import distinct_examples
 from slackwater.features.fourier import FourierMap
 from slackwater.kernels.points import as_points
@@ -49,7 +48,8 @@ class FourierSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int, default=10000
         Passes of LIBLINEAR; it warns when they do not suffice.
     random_state : int, RandomState or None, default=None
-        Of the directions, and of the order in which LIBLINEAR visits the examples.
+        Of the directions, and of the order in which LIBLINEAR visits the examples. None means 0: unseeded fits are
+        identical.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class FourierSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         points = as_points(X)
         distinct = distinct_examples(points, targets.codes, targets.weights)
         gamma = resolve_gamma(self.gamma, points, targets.weights)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = seed_of(self.random_state)
         self._map: Any = FourierMap.drawn(X.shape[1], self.n_pairs, gamma, np.random.default_rng(seed))
         order = distinct.kept[distinct.order]  # by content: the model does not depend on the order of the rows
         linear = LinearSVC(

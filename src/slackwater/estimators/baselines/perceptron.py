@@ -81,7 +81,6 @@ class KernelPerceptron(KernelBaseline):
             "It limits the number of steps; None sets no limit beside epochs.",
         ),
     }
-    _or_else: ClassVar[str] = ""
     tol: ClassVar[float] = 0.0  # mistakes in a pass
     cache_size: ClassVar[float] = 0  # whole rows are never asked for
 
@@ -90,6 +89,9 @@ class KernelPerceptron(KernelBaseline):
 
     def _goals(self, tol: float) -> list[StoppingRule]:
         return [ViolationBelow(tol), MaxEpochs(self.epochs)]
+
+    def _or_else(self) -> str:
+        return ""
 
     def _shortfall(self, endings: Sequence[Ending]) -> str:
         steps = min(ending.steps for ending in endings)
