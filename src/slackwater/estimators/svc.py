@@ -42,14 +42,14 @@ class SVC(KernelClassifier):
     - else a solution of the sample grows with the other examples, of which those beyond the margin are screened; fewer
       than 16,384, or 32,768 if most are support vectors, are let in all at once.
 
-    The dual is then solved to a relative gap of 0.03, 0.01 or 0.003: the coarsest at which the sample's solution has the
-    error of the finest on up to 8192 other examples. Both comparisons are tests of non-inferiority: what is worse by
-    0.2 points of test error or more passes in at most 5 of 100 cases.
+    The dual is then solved to a relative gap of 0.03, 0.01 or 0.003: the coarsest at which the sample's solution has
+    the error of the finest on up to 8192 other examples. Both comparisons are tests of non-inferiority: what is worse
+    by 0.2 points of test error or more passes in at most 5 of 100 cases.
 
-    With ``tol`` the dual is solved by blocks over all examples until the gap is certified. So it is, to 1e-3, with fewer
-    examples, a precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``; with
-    neither of these that keep a state, Gaussian values are computed in single precision where that moves responses by
-    less than 1e-3.
+    With ``tol`` the dual is solved by blocks over all examples until the gap is certified. So it is, to 1e-3, with
+    fewer examples, a precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``;
+    with neither of these that keep a state, Gaussian values are computed in single precision where that moves responses
+    by less than 1e-3.
 
     A kernel that is not positive semi-definite (the sigmoid; poly with ``coef0`` < 0, callables and precomputed
     matrices that a sample of 64 points shows to be indefinite) is trained as LIBSVM does it, with an
