@@ -86,21 +86,19 @@ def problems(y: NDArray[Any]) -> list[NDArray[np.int8]]:
     return [np.where(y == label, 1, -1).astype(np.int8) for label in positive]
 
 
-def objective(
-    data: Data, labels: NDArray[np.int8], C: float, gamma: float, support: Any, coefficients: Any, bias: float
-) -> float:
-    """The primal objective of a binary model, by scikit-learn's kernel."""
+def objectives(data: Data, C: float, gamma: float, support: Any, coefficients: Any, biases: Any) -> list[float]:
+    """The primal objective of each binary model, by scikit-learn's kernel; the models share their support vectors."""
     from sklearn.metrics.pairwise import rbf_kernel
 
-    coefficients = np.asarray(coefficients, dtype=np.float64)
-    n, m = data.X.shape[0], len(coefficients)
-    values = [rbf_kernel(data.X[k : k + CHUNK], support, gamma=gamma) @ coefficients for k in range(0, n, CHUNK)]
-    squares = [
-        coefficients[k : k + CHUNK] @ (rbf_kernel(support[k : k + CHUNK], support, gamma=gamma) @ coefficients)
-        for k in range(0, m, CHUNK)
-    ]
-    hinge = np.maximum(0.0, 1.0 - labels * (np.concatenate(values) + bias))
-    return float(0.5 * sum(squares) + C * hinge.sum())
+    duals = np.asarray(coefficients, dtype=np.float64).T
+
+    def values(X: Any) -> NDArray[np.float64]:
+        chunks = range(0, X.shape[0], CHUNK)
+        return np.concatenate([rbf_kernel(X[k : k + CHUNK], support, gamma=gamma) @ duals for k in chunks])
+
+    squares = np.sum(duals * values(support), axis=0)
+    margins = np.stack(problems(data.y), axis=1) * (values(data.X) + biases)
+    return [float(each) for each in 0.5 * squares + C * np.maximum(0.0, 1.0 - margins).sum(axis=0)]
 
 
 def reference(data: Data, C: float, gamma: float, kept: Path) -> Reference:
@@ -116,17 +114,17 @@ def reference(data: Data, C: float, gamma: float, kept: Path) -> Reference:
 def _optimum(data: Data, C: float, gamma: float) -> Reference:
     from sklearnex.svm import SVC
 
-    classes, scores, objectives, seconds = np.unique(data.y), [], [], 0.0
+    classes, scores, costs, seconds = np.unique(data.y), [], [], 0.0
     for labels in problems(data.y):
         start = time.perf_counter()
         model = SVC(C=C, gamma=gamma, tol=1e-3, cache_size=4000).fit(data.X, labels)
         seconds += time.perf_counter() - start
         dual = model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else model.dual_coef_
-        bias = float(np.ravel(model.intercept_)[0])
-        objectives.append(objective(data, labels, C, gamma, data.X[model.support_], np.ravel(dual), bias))
+        binary = data._replace(y=labels)
+        costs += objectives(binary, C, gamma, data.X[model.support_], dual.reshape(1, -1), np.ravel(model.intercept_))
         scores.append(model.decision_function(data.X_test))
     chosen = (scores[0] > 0).astype(int) if len(scores) == 1 else np.argmax(scores, axis=0)
-    return Reference(classes[chosen], objectives, seconds)
+    return Reference(classes[chosen], costs, seconds)
 
 
 def judged(data: Data, C: float, gamma: float, seed: int, best: Reference, parameters: Any) -> dict[str, Any]:
@@ -140,12 +138,8 @@ def judged(data: Data, C: float, gamma: float, seed: int, best: Reference, param
     wrong, wrong_at_best = labels != data.y_test, best.labels != data.y_test
     worse, better = int((wrong & ~wrong_at_best).sum()), int((~wrong & wrong_at_best).sum())
     gaps = np.atleast_1d(model.gap_)
-    above = [
-        1.0 - least / objective(data, own, C, gamma, data.X[model.support_], row, bias)
-        for own, least, row, bias in zip(
-            problems(data.y), best.objectives, model.dual_coef_, model.intercept_, strict=True
-        )
-    ]
+    costs = objectives(data, C, gamma, data.X[model.support_], model.dual_coef_, model.intercept_)
+    above = [1.0 - least / cost for least, cost in zip(best.objectives, costs, strict=True)]
     hidden = [over - 1.1 * gap for over, gap in zip(above, gaps, strict=True)]
     return {
         "error": 100.0 * float(wrong.mean()),
