@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+_COUNTED_EPOCHS = 0.1  # between assessments that count
+
 
 class StopReason(str, Enum):
     """Why training ended; the value is what ``stop_reason_`` shows, most to least satisfied."""
@@ -39,6 +41,7 @@ class Progress(NamedTuple):
     holdout_error: float | None = None
     violation: float = 0.0
     passes: int = 0  # over all examples, of a solver that makes passes
+    epochs: float | None = None  # to which the steps amount, of a solver whose steps are small parts of an epoch
 
 
 class StoppingRule(Protocol):
@@ -110,11 +113,16 @@ class MaxEpochs:
 
 @dataclass
 class HoldoutStalled:
-    """The hold-out error has not improved for ``patience`` assessments in a row."""
+    """The hold-out error has not improved for ``patience`` assessments in a row.
+
+    Where steps are small parts of an epoch, an assessment counts if at least a tenth of an epoch has passed since the
+    last one that counted: an error that takes a pass over the examples to improve has not stalled.
+    """
 
     patience: int
     best: float = math.inf
     stalled: int = 0
+    counted: float = 0.0  # epochs, when an assessment last counted
 
     def __call__(self, progress: Progress) -> StopReason | None:
         if progress.holdout_error is None:
@@ -122,8 +130,10 @@ class HoldoutStalled:
         if progress.holdout_error < self.best:
             self.best = progress.holdout_error
             self.stalled = 0
-        else:
+            self.counted = progress.epochs or 0.0
+        elif progress.epochs is None or progress.epochs - self.counted >= _COUNTED_EPOCHS:
             self.stalled += 1
+            self.counted = progress.epochs or 0.0
         return StopReason.HOLDOUT if self.stalled >= self.patience else None
 
 

@@ -58,7 +58,9 @@ class Course:
         return StopReason.SECONDS if late else None
 
     def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
-        """Solve; whether all problems came to their tolerance."""
+        """Solve; whether all problems came to their tolerance. If not, they are at the best points on the way."""
+        for task in tasks:
+            self.solver.forget_best(task.state)
         callbacks: list[Callback] = [self.recorder, *self.plan.watchers()]
         workers = None if training_set.features is None else training_set.features.workers
         drive(
@@ -71,6 +73,9 @@ class Course:
             workers,
             self.interrupted,
         )
+        for task in tasks:
+            if task.reason is not StopReason.TOLERANCE and task.assessment is not None:
+                task.assessment = self.solver.restore_best(task.problem, task.state, task.assessment)
         if self.interrupted.is_set():  # a stage that has come to its end is not the end of the course
             for task in tasks:
                 task.reason = StopReason.INTERRUPT

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from slackwater.checkpoint import Saved, read_checkpoint, require_writable, write_checkpoint
 from slackwater.expansion import Expansion
-from slackwater.solvers.base import Assessment, Solver
-from slackwater.solvers.drive import Task, drive
+from slackwater.solvers.base import Assessment, Prudent, Solver
+from slackwater.solvers.drive import HoldoutBest, Task, drive, epochs_made
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
 from slackwater.training.training_set import TrainingSet
@@ -94,18 +94,31 @@ def train(
 
 
 def ending(solver: Solver, task: Task) -> Ending:
-    """What a task that has ended leaves."""
+    """What a task that has ended leaves: the model it was to reach, or else the best one on the way."""
     if task.assessment is None or task.reason is None:
         raise RuntimeError("the training loop ended without assessing a model")
-    return Ending(solver.expansion(task.problem, task.state), task.assessment, task.reason, int(task.state.step))
+    expansion, assessment = _final_model(solver, task, task.assessment)
+    return Ending(expansion, assessment, task.reason, int(task.state.step))
+
+
+def _final_model(solver: Solver, task: Task, assessment: Assessment) -> tuple[Expansion, Assessment]:
+    """The current model, or an earlier one that is better, with the bound known by now."""
+    if task.reason is not StopReason.TOLERANCE and task.holdout_best.exists():
+        expansion, found = task.holdout_best.model()
+    elif task.reason is not StopReason.TOLERANCE and isinstance(solver, Prudent):
+        point = solver.best(task.problem, task.state, assessment)
+        expansion = solver.expansion(task.problem, point)
+        found = assessment if point is task.state else solver.assess(task.problem, point).with_bound(assessment.bound)
+    else:
+        expansion, found = solver.expansion(task.problem, task.state), assessment
+    return expansion, found
 
 
 def with_losses(assessment: Assessment, losses: float, cost: float) -> Assessment:
     """The same, with losses that the problem did not show; ``cost`` is C times the weight of all examples."""
-    objective = assessment.objective + losses
-    gap = max(0.0, (objective - assessment.bound) / objective) if objective > 0.0 else 0.0
     slack_nu = assessment.slack_nu + losses * assessment.margin / cost
-    return assessment._replace(objective=objective, gap=gap, slack_nu=slack_nu)
+    shown = assessment._replace(objective=assessment.objective + losses, slack_nu=slack_nu)
+    return shown.with_bound(assessment.bound)
 
 
 def _identity(solver: Solver, training_set: TrainingSet) -> str:
@@ -143,9 +156,10 @@ class Checkpointer:
         require_writable(self.path)
         if not self.path.exists():
             return clock
-        states, saved = read_checkpoint(self.path, self.owner, [task.state for task in self.tasks])
-        for task, state in zip(self.tasks, states, strict=True):
-            task.state = state
+        moulds = [[task.state, HoldoutBest.none()] for task in self.tasks]
+        states, saved = read_checkpoint(self.path, self.owner, moulds)
+        for task, (state, holdout_best) in zip(self.tasks, states, strict=True):
+            task.state, task.holdout_best = state, holdout_best
             task.resumed_at = state.step
         training_set.ledger.charge("train", saved.evaluations - training_set.ledger.train)
         for row in _rows_of(saved.history):
@@ -171,7 +185,8 @@ class Checkpointer:
         history = np.array(self.recorder.rows, dtype=np.float64).reshape(-1, len(Snapshot._fields))
         saved = Saved(progress.evaluations, progress.seconds, history)
         try:
-            write_checkpoint(self.path, self.owner, [task.state for task in self.tasks], saved)
+            states = [[task.state, task.holdout_best] for task in self.tasks]
+            write_checkpoint(self.path, self.owner, states, saved)
         except OSError as error:
             warnings.warn(
                 f"checkpoint {str(self.path)!r} could not be written ({error}); training goes on.",
@@ -194,5 +209,6 @@ def _replay(solver: Solver, task: Task, row: Snapshot) -> None:
     if not solver.due(row.step):
         return
     error = None if np.isnan(row.holdout_error) else row.holdout_error
-    progress = Progress(0, 0, 0.0, gap=row.gap, holdout_error=error, violation=row.violation)
+    epochs = epochs_made(solver, task.problem, row.step)
+    progress = Progress(0, 0, 0.0, gap=row.gap, holdout_error=error, violation=row.violation, epochs=epochs)
     task.reason = first_reason(task.rules, progress)
