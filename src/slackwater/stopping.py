@@ -9,6 +9,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 _COUNTED_EPOCHS = 0.1  # between assessments that count
+_LEAST_RISE = 1e-3  # of the distance between bound and objective
 
 
 class StopReason(str, Enum):
@@ -20,6 +21,7 @@ class StopReason(str, Enum):
     STEPS = "max_iter"
     EVALUATIONS = "max_kernel_evals"
     SECONDS = "max_time"
+    STALLED = "stalled"
     INTERRUPT = "interrupted"
 
     def __str__(self) -> str:
@@ -29,7 +31,7 @@ class StopReason(str, Enum):
 class Progress(NamedTuple):
     """How far a solver has come.
 
-    Gap and hold-out error are known only at steps where the model was assessed; so is the violation of the optimality
+    Gap, objective, bound and hold-out error are known only at steps where the model was assessed; so is the violation of the optimality
     conditions, unless the solver finds it at every step.
     """
 
@@ -38,6 +40,8 @@ class Progress(NamedTuple):
     seconds: float
     next_cost: int = 0  # kernel evaluations the next step may need
     gap: float | None = None
+    objective: float | None = None
+    bound: float | None = None
     holdout_error: float | None = None
     violation: float = 0.0
     passes: int = 0  # over all examples, of a solver that makes passes
@@ -135,6 +139,29 @@ class HoldoutStalled:
             self.stalled += 1
             self.counted = progress.epochs or 0.0
         return StopReason.HOLDOUT if self.stalled >= self.patience else None
+
+
+@dataclass
+class BoundStalled:
+    """The bound has not risen by a thousandth of its distance from the objective for ``patience`` assessments.
+
+    At that rate the gap would take a hundred thousand assessments to close. It is what the rounding of kernel values
+    lets happen where they hardly tell examples apart and C is large.
+    """
+
+    patience: int = 100
+    bound: float = -math.inf
+    stalled: int = 0
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        if progress.bound is None or progress.objective is None:
+            return None
+        if progress.bound > self.bound + _LEAST_RISE * (progress.objective - progress.bound):
+            self.bound = progress.bound
+            self.stalled = 0
+        else:
+            self.stalled += 1
+        return StopReason.STALLED if self.stalled >= self.patience else None
 
 
 def first_reason(rules: Iterable[StoppingRule], progress: Progress) -> StopReason | None:

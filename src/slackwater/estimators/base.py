@@ -39,6 +39,7 @@ _REMEDIES = {
     StopReason.STEPS: "raise max_iter",
     StopReason.EVALUATIONS: "raise max_kernel_evals",
     StopReason.SECONDS: "raise max_time",
+    StopReason.STALLED: "lower C, or scale the features",
     StopReason.INTERRUPT: "let it run, or resume with warm_start or a checkpoint",
 }
 

@@ -179,6 +179,8 @@ class _Run:
             self._keep_best(task, assessment)
             progress = progress._replace(
                 gap=assessment.gap,
+                objective=assessment.objective,
+                bound=assessment.bound,
                 holdout_error=assessment.holdout_error,
                 violation=assessment.violation,
             )

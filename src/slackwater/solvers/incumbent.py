@@ -48,8 +48,9 @@ class Incumbent:
     def yields_to(self, problem: Problem, state: DualPoint, assessment: Assessment, unseen: NDArray[np.bool_]) -> bool:
         """Whether the current model is to be preferred.
 
-        Both are judged by their error on the ``unseen`` examples, which no block has held. Once there are too few of
-        these, the primal objective decides, as soon as the gap of the current point is small enough for it to tell.
+        Both are judged by their error on the ``unseen`` examples, which no block has held: the current model must be
+        better by a standard error of the difference. Once there are too few of these, the primal objective decides, as
+        soon as the gap of the current point is small enough for it to tell.
         """
         if not self.exists():
             return True
@@ -59,4 +60,6 @@ class Incumbent:
         offsets, costs = problem.labels[judges], state.caps[judges]
         now = assessment.scale * state.responses[judges] + offsets * assessment.bias <= 0.0
         then = self.scale * self.responses[judges] + offsets * self.bias <= 0.0
-        return bool(costs @ now <= costs @ then)
+        gained = float(costs @ then - costs @ now)
+        chance = float(np.linalg.norm(costs[now != then]))
+        return gained > chance or (gained == 0.0 and assessment.objective <= self.objective)

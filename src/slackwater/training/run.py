@@ -210,5 +210,15 @@ def _replay(solver: Solver, task: Task, row: Snapshot) -> None:
         return
     error = None if np.isnan(row.holdout_error) else row.holdout_error
     epochs = epochs_made(solver, task.problem, row.step)
-    progress = Progress(0, 0, 0.0, gap=row.gap, holdout_error=error, violation=row.violation, epochs=epochs)
+    progress = Progress(
+        steps=0,
+        evaluations=0,
+        seconds=0.0,
+        gap=row.gap,
+        objective=row.objective,
+        bound=row.bound,
+        holdout_error=error,
+        violation=row.violation,
+        epochs=epochs,
+    )
     task.reason = first_reason(task.rules, progress)
