@@ -31,8 +31,8 @@ class StopReason(str, Enum):
 class Progress(NamedTuple):
     """How far a solver has come.
 
-    Gap, objective, bound and hold-out error are known only at steps where the model was assessed; so is the violation of the optimality
-    conditions, unless the solver finds it at every step.
+    Gap, objective, bound and hold-out error are known only at steps where the model was assessed; so is the violation
+    of the optimality conditions, unless the solver finds it at every step.
     """
 
     steps: int

@@ -166,11 +166,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return int(training_set.rows.n * solver.rows_a_step)
 
     def _train(self, solver: Any, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        return train(solver, training_set, n_classes, seed, self._plan(self.tol))
+        return train(solver, training_set, n_classes, seed, self._plan(self.tol, training_set))
 
-    def _plan(self, tol: float) -> Plan:
+    def _plan(self, tol: float, training_set: TrainingSet) -> Plan:
         return Plan(
             tol=float(tol),
+            n_examples=training_set.n,
             make_goals=self._goals,
             make_limits=self._limits,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),

@@ -11,6 +11,7 @@ from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import BoundStalled, StoppingRule
 from slackwater.training.exact import DEFAULT_TOL, as_given, calls_for_double, precise_enough, train_exactly
+from slackwater.training.fallback import with_fallbacks
 from slackwater.training.narrowing import train_on_narrow_rows
 from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
 from slackwater.training.run import Outcome
@@ -195,13 +196,14 @@ class SVC(KernelClassifier):
         return solver.least_evaluations(training_set.rows.n)
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        plan = self._plan(DEFAULT_TOL if self.tol is None else self.tol)
+        plan = self._plan(DEFAULT_TOL if self.tol is None else self.tol, training_set)
         state_is_kept = self.warm_start or self.checkpoint is not None
         limited = self.max_kernel_evals is not None or self.early_stopping
         large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
         if large and not state_is_kept and not limited and not calls_for_double(solver, training_set):
             if self.tol is None:
-                return train_quickly(solver, training_set, n_classes, seed, plan)
+                outcome = train_quickly(solver, training_set, n_classes, seed, plan)
+                return with_fallbacks(outcome, plan.fallbacks, training_set, n_classes, solver.C, seed)
             on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
             if on_narrow_rows is not None:
                 return on_narrow_rows

@@ -73,7 +73,7 @@ class DualBlocks(DualAscent):
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Solve the dual over a block; those whose coefficients move are who the step needs rows of."""
         if not state.best.exists() and state.alpha.any():  # the point of a smaller problem, or of another C
-            state.best = Incumbent.of(state, self.assess(problem, state))
+            state.best = state.best.succeeded_by(state, self.assess(problem, state))
         block = self._block(problem, state)
         gram = problem.rows.square(block)
         alpha = self._solved(problem, state, block, gram)
@@ -191,7 +191,7 @@ class DualBlocks(DualAscent):
     def keep_best(self, problem: Problem, state: DualState, assessment: Assessment) -> None:
         """Let the current model be the best so far, if it is."""
         if state.best.yields_to(problem, state, assessment, state.lots > state.turn):
-            state.best = Incumbent.of(state, assessment)
+            state.best = state.best.succeeded_by(state, assessment)
 
     def best(self, problem: Problem, state: DualState, assessment: Assessment) -> DualPoint:
         """The current point, or the one that had the best model."""
@@ -206,9 +206,9 @@ class DualBlocks(DualAscent):
         state.alpha[:], state.responses[:] = point.alpha, point.responses
         return self.assess(problem, state).with_bound(assessment.bound)
 
-    def forget_best(self, state: DualState) -> None:
+    def forget_best(self, state: DualState, by_objective: bool = True) -> None:
         """Begin with the current point: what the responses are, or what is asked for, has changed."""
-        state.best = Incumbent.none()
+        state.best = Incumbent.none(by_objective)
 
     def epochs(self, n: int, step: int) -> float:
         """Each block has at least so many examples, unless rows are very long."""

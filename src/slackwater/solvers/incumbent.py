@@ -29,15 +29,15 @@ class Incumbent:
     scale: float
     bias: float
     objective: float
+    by_objective: bool  # whether objectives may decide: not on a sample, whose optimum can be worse for all examples
 
     @classmethod
-    def none(cls) -> Incumbent:
-        return cls(np.empty(0), np.empty(0), 0.0, 0.0, np.inf)
+    def none(cls, by_objective: bool = True) -> Incumbent:
+        return cls(np.empty(0), np.empty(0), 0.0, 0.0, np.inf, by_objective)
 
-    @classmethod
-    def of(cls, state: DualPoint, assessment: Assessment) -> Incumbent:
+    def succeeded_by(self, state: DualPoint, assessment: Assessment) -> Incumbent:
         model = assessment.scale, assessment.bias, assessment.objective
-        return cls(state.alpha.copy(), state.responses.copy(), *model)
+        return Incumbent(state.alpha.copy(), state.responses.copy(), *model, self.by_objective)
 
     def exists(self) -> bool:
         return len(self.alpha) > 0
@@ -56,7 +56,8 @@ class Incumbent:
             return True
         judges = np.flatnonzero(unseen & (state.alpha == 0.0) & (self.alpha == 0.0) & (state.caps > 0.0))
         if len(judges) < _FEWEST_JUDGES:
-            return assessment.gap <= _TRUSTED_GAP and assessment.objective <= self.objective
+            trusted = self.by_objective and assessment.gap <= _TRUSTED_GAP
+            return trusted and assessment.objective <= self.objective
         offsets, costs = problem.labels[judges], state.caps[judges]
         now = assessment.scale * state.responses[judges] + offsets * assessment.bias <= 0.0
         then = self.scale * self.responses[judges] + offsets * self.bias <= 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,12 +38,14 @@ class Plan:
     """How to run: what ends it, where its state is kept, who watches."""
 
     tol: float
+    n_examples: int  # of the whole training set
     make_goals: Callable[[float], list[StoppingRule]]  # what is to be reached, for a tolerance
     make_limits: Callable[[], list[StoppingRule]]  # budgets and the like, anew for each problem
     checkpoint: Path | None = None
     previous: Previous | None = None
     keep: bool = False  # where the run ends, for warm_start
     verbose: bool = False
+    fallbacks: dict[int, Any] = field(default_factory=dict)  # where a quick run puts the best models of its sample
 
     def rules(self, tol: float | None = None) -> list[StoppingRule]:
         return [*self.make_goals(self.tol if tol is None else tol), *self.make_limits()]
