@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slackwater.stopping import (
+    BoundStalled,
     GapBelow,
     HoldoutStalled,
     MaxEpochs,
@@ -64,3 +65,18 @@ def test_every_rule_sees_the_progress_and_the_first_reason_counts():
     rules = [MaxSteps(5), stalled]
     assert first_reason(rules, progress(holdout_error=0.2)) is StopReason.STEPS
     assert stalled.best == 0.2
+
+
+def test_of_steps_that_are_small_parts_of_an_epoch_one_in_a_tenth_of_it_counts():
+    rule = HoldoutStalled(patience=2)
+    epochs = [0.04, 0.08, 0.12, 0.15, 0.19, 0.25]
+    answers = [rule(progress(holdout_error=0.3, epochs=each)) for each in epochs]
+    assert answers == [None] * 5 + [StopReason.HOLDOUT]
+
+
+def test_a_bound_that_does_not_rise_ends_the_run():
+    rule = BoundStalled(patience=3)
+    bounds = [1.0, 2.0, 2.0, 2.0005, 2.1, 2.1, 2.1, 2.1]
+    answers = [rule(progress(objective=3.0, bound=each)) for each in bounds]
+    assert answers == [None] * 7 + [StopReason.STALLED]
+    assert rule(progress()) is None

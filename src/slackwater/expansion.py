@@ -11,11 +11,13 @@ from slackwater.errors import KernelError
 from slackwater.gram.narrow import narrow_combinations
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import combinations
-from slackwater.kernels.points import DensePoints, Points
+from slackwater.kernels.points import DensePoints, Points, in_double
 from slackwater.kernels.radial import Gaussian
 from slackwater.workers import Workers
 
 _MANY = 200  # points
+SINGLE = float(np.finfo(np.float32).eps)  # what single precision may be off by in a kernel value of about one
+MOST_OFF = 0.3  # of the margin: what decision values may be off by if errors add up at random, most by far less
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,12 @@ def decision_values(
     biases: NDArray[np.float64],
     workers: Workers,
 ) -> NDArray[np.float64]:
-    """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k)."""
+    """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k).
+
+    In double precision where coefficients are so large (a large C) that the rounding of single precision would show.
+    """
+    if SINGLE * float(np.linalg.norm(coefficients, axis=1).max(initial=0.0)) > MOST_OFF:
+        points, support = in_double(points), in_double(support)
     near = narrow_combinations(kernel, points, support, coefficients, workers)
     if near is None:
         values = combinations(kernel, *_quicker(kernel, points, support, workers), coefficients, workers)

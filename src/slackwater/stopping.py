@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+_COUNTED_EPOCHS = 0.1  # between assessments that count
+_LEAST_RISE = 1e-3  # of the distance between bound and objective
+
 
 class StopReason(str, Enum):
     """Why training ended; the value is what ``stop_reason_`` shows, most to least satisfied."""
@@ -18,6 +21,7 @@ class StopReason(str, Enum):
     STEPS = "max_iter"
     EVALUATIONS = "max_kernel_evals"
     SECONDS = "max_time"
+    STALLED = "stalled"
     INTERRUPT = "interrupted"
 
     def __str__(self) -> str:
@@ -27,8 +31,8 @@ class StopReason(str, Enum):
 class Progress(NamedTuple):
     """How far a solver has come.
 
-    Gap and hold-out error are known only at steps where the model was assessed; so is the violation of the optimality
-    conditions, unless the solver finds it at every step.
+    Gap, objective, bound and hold-out error are known only at steps where the model was assessed; so is the violation
+    of the optimality conditions, unless the solver finds it at every step.
     """
 
     steps: int
@@ -36,9 +40,12 @@ class Progress(NamedTuple):
     seconds: float
     next_cost: int = 0  # kernel evaluations the next step may need
     gap: float | None = None
+    objective: float | None = None
+    bound: float | None = None
     holdout_error: float | None = None
     violation: float = 0.0
     passes: int = 0  # over all examples, of a solver that makes passes
+    epochs: float | None = None  # to which the steps amount, of a solver whose steps are small parts of an epoch
 
 
 class StoppingRule(Protocol):
@@ -110,11 +117,16 @@ class MaxEpochs:
 
 @dataclass
 class HoldoutStalled:
-    """The hold-out error has not improved for ``patience`` assessments in a row."""
+    """The hold-out error has not improved for ``patience`` assessments in a row.
+
+    Where steps are small parts of an epoch, an assessment counts if at least a tenth of an epoch has passed since the
+    last one that counted: an error that takes a pass over the examples to improve has not stalled.
+    """
 
     patience: int
     best: float = math.inf
     stalled: int = 0
+    counted: float = 0.0  # epochs, when an assessment last counted
 
     def __call__(self, progress: Progress) -> StopReason | None:
         if progress.holdout_error is None:
@@ -122,9 +134,34 @@ class HoldoutStalled:
         if progress.holdout_error < self.best:
             self.best = progress.holdout_error
             self.stalled = 0
+            self.counted = progress.epochs or 0.0
+        elif progress.epochs is None or progress.epochs - self.counted >= _COUNTED_EPOCHS:
+            self.stalled += 1
+            self.counted = progress.epochs or 0.0
+        return StopReason.HOLDOUT if self.stalled >= self.patience else None
+
+
+@dataclass
+class BoundStalled:
+    """The bound has not risen by a thousandth of its distance from the objective for ``patience`` assessments.
+
+    At that rate the gap would take a hundred thousand assessments to close. It is what the rounding of kernel values
+    lets happen where they hardly tell examples apart and C is large.
+    """
+
+    patience: int = 100
+    bound: float = -math.inf
+    stalled: int = 0
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        if progress.bound is None or progress.objective is None:
+            return None
+        if progress.bound > self.bound + _LEAST_RISE * (progress.objective - progress.bound):
+            self.bound = progress.bound
+            self.stalled = 0
         else:
             self.stalled += 1
-        return StopReason.HOLDOUT if self.stalled >= self.patience else None
+        return StopReason.STALLED if self.stalled >= self.patience else None
 
 
 def first_reason(rules: Iterable[StoppingRule], progress: Progress) -> StopReason | None:

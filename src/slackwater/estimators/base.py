@@ -44,6 +44,7 @@ _REMEDIES = {
     StopReason.STEPS: "raise max_iter",
     StopReason.EVALUATIONS: "raise max_kernel_evals",
     StopReason.SECONDS: "raise max_time",
+    StopReason.STALLED: "lower C, or scale the features",
     StopReason.INTERRUPT: "let it run (to be continued, it needs warm_start=True or a checkpoint before fit)",
 }
 _VIOLATION = 10.0  # times tol, that the optimality conditions may be violated by: stopping.GapBelow
@@ -167,11 +168,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return int(training_set.rows.n * solver.rows_a_step)
 
     def _train(self, solver: Any, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        return train(solver, training_set, n_classes, seed, self._plan(self.tol))
+        return train(solver, training_set, n_classes, seed, self._plan(self.tol, training_set))
 
-    def _plan(self, tol: float) -> Plan:
+    def _plan(self, tol: float, training_set: TrainingSet) -> Plan:
         return Plan(
             tol=float(tol),
+            n_examples=training_set.n,
             make_goals=self._goals,
             make_limits=self._limits,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),

@@ -12,8 +12,9 @@ from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, option
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.solvers.stationary import StationaryBlocks
-from slackwater.stopping import ViolationBelow
-from slackwater.training.exact import DEFAULT_TOL, precise_enough, train_exactly
+from slackwater.stopping import BoundStalled, StoppingRule, ViolationBelow
+from slackwater.training.exact import DEFAULT_TOL, as_given, calls_for_double, precise_enough, train_exactly
+from slackwater.training.fallback import with_fallbacks
 from slackwater.training.narrowing import train_on_narrow_rows
 from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
 from slackwater.training.run import Ending, Outcome
@@ -85,14 +86,17 @@ class SVC(KernelClassifier):
         Stop after this many steps, each of which works on a block of 512 to 768 examples, up to 3072 where it takes
         many (fewer where rows are very long). -1 sets no limit, as in scikit-learn.
     max_time : float, optional
-        Stop after this many seconds.
+        Stop after this many seconds. When this or another budget runs out, the model is the best one so far: by its
+        error on examples that it was not trained on, while there are any, else by its objective.
     max_kernel_evals : int, optional
         Stop before computing more kernel values than this in one call of ``fit``.
     early_stopping : bool, default=False
         Hold out ``validation_fraction`` of the rows; stop when the error on them has not improved for
-        ``n_iter_no_change`` steps.
+        ``n_iter_no_change`` assessments, of which one counts for each tenth of an epoch: of as many examples in blocks
+        as a tenth of the rows. The model is the one with the least hold-out error, unless ``tol`` is reached.
     validation_fraction : float, default=0.1
     n_iter_no_change : int, default=10
+        10 assessments without improvement are an epoch.
     cache_size : float, optional
         Memory for kernel rows, in MB; not for X, its copies or single blocks, which come on top. By default a
         sixth of the machine's memory, a third for the nearly sparse matrix of a narrow kernel and for coordinates in a
@@ -135,7 +139,8 @@ class SVC(KernelClassifier):
         Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
         more). With ``warm_start`` both count from the first of the fits that were continued.
     stop_reason_ : str
-        "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
+        "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time", "stalled" (rounding does not let the gap
+        close further: 300 steps without progress) or "interrupted".
     history_ : dict of ndarray
         One entry for each assessment (each of the first twenty steps, then every third) and class: problem, step,
         evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a
@@ -223,12 +228,15 @@ class SVC(KernelClassifier):
         coupling = Balanced() if self.fit_intercept else Free()
         return DualBlocks(float(self.C), coupling, 1 if n_classes == 2 else n_classes)
 
+    def _limits(self) -> list[StoppingRule]:
+        return [*super()._limits(), BoundStalled()]
+
     def _least_evaluations(self, solver: DualBlocks, training_set: TrainingSet) -> int:
         return solver.least_evaluations(training_set.rows.n)
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
         self._aim: float | None = DEFAULT_TOL if self.tol is None else float(self.tol)
-        plan = self._plan(self._aim)
+        plan = self._plan(self._aim, training_set)
         if not training_set.certified:
             stationary = StationaryBlocks(solver.C, solver.coupling, solver.problems)
             plan = replace(plan, make_goals=lambda tol: [ViolationBelow(tol)])
@@ -236,15 +244,16 @@ class SVC(KernelClassifier):
         state_is_kept = self.warm_start or self.checkpoint is not None
         limited = self.max_kernel_evals is not None or self.early_stopping
         large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
-        if large and not state_is_kept and not limited:
+        if large and not state_is_kept and not limited and not calls_for_double(solver, training_set):
             if self.tol is None:
                 self._aim = None  # the quick way has goals of its own
-                return train_quickly(solver, training_set, n_classes, seed, plan)
+                outcome = train_quickly(solver, training_set, n_classes, seed, plan)
+                return with_fallbacks(outcome, plan.fallbacks, training_set, n_classes, solver.C, seed)
             on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
             if on_narrow_rows is not None:
                 return on_narrow_rows
         if state_is_kept or self.tol is not None:  # a state may be continued to any tolerance
-            return train_exactly(solver, training_set, n_classes, seed, plan, training_set.features)
+            return train_exactly(solver, training_set, n_classes, seed, plan, as_given(solver, training_set))
         return train_exactly(solver, training_set, n_classes, seed, plan, precise_enough(solver, training_set))
 
     def _shortfall(self, endings: Sequence[Ending]) -> str:

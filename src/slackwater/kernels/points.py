@@ -284,6 +284,16 @@ def quicker_form(points: Points) -> Points:
     return DensePoints(points.dense(points.dtype), points._norms)
 
 
+def in_double(points: Points) -> Points:
+    """The same points with kernel values in double precision."""
+    double = np.dtype(np.float64)
+    if isinstance(points, DensePoints) and points.dtype != double:
+        return DensePoints(points.dense(double))
+    if isinstance(points, SparsePoints) and points.dtype != double:
+        return SparsePoints(points.indptr, points.indices, points.data.astype(double), points.n_features)
+    return points
+
+
 def as_points(X: Any) -> Points:
     """Wrap a data set for the kernels.
 

@@ -23,6 +23,13 @@ class Assessment(NamedTuple):
     n_support: int
     holdout_error: float | None
     violation: float = 0.0  # by how much an example is on the wrong side of where an optimum has it; 0 if not known
+    scale: float = 1.0  # the multiple of the solver's w that is the model's, and the model's bias, where a solver
+    bias: float = 0.0  # says so
+
+    def with_bound(self, bound: float) -> Assessment:
+        """The same of a C-form model, for which a better bound is known from another point."""
+        gap = max(0.0, (self.objective - bound) / self.objective) if self.objective > 0.0 else 0.0
+        return self._replace(bound=bound, gap=gap)
 
 
 class Solver(Protocol):
@@ -83,6 +90,25 @@ class Settling(Protocol):
     """A solver that knows, once it has drawn, who of the examples drawn will hardly be drawn again."""
 
     def settled(self, problem: Problem, state: Any, indices: NDArray[np.intp]) -> NDArray[np.bool_]: ...
+
+
+@runtime_checkable
+class Prudent(Protocol):
+    """A solver whose model can become worse from one step to the next, and that keeps the best one."""
+
+    def keep_best(self, problem: Problem, state: Any, assessment: Assessment) -> None:
+        """Compare the model of a regular assessment with the best so far."""
+
+    def best(self, problem: Problem, state: Any, assessment: Assessment) -> Any:
+        """What ``assess`` and ``expansion`` take for the best model so far: the state itself, or an earlier point."""
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """A solver whose steps are small parts of a pass over the examples."""
+
+    def epochs(self, n: int, step: int) -> float:
+        """The passes over n examples to which so many steps amount: a function of the numbers alone."""
 
 
 def due_ever_further_apart(step: int) -> bool:

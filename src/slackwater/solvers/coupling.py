@@ -43,6 +43,9 @@ class Coupling(Protocol):
 
     def violations(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> Violations: ...
 
+    def centre(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+        """The bias of the dual point, as most of its free coefficients have it."""
+
     def solver(self) -> Callable[..., int]: ...
 
     def best_scale(self, problem: Problem, responses: Floats, norm: float, C: float) -> Scaling: ...
@@ -62,6 +65,9 @@ class Free:
         rising = np.where(alpha < caps, shortfall, -np.inf)
         falling = np.where(alpha > 0.0, -shortfall, -np.inf)
         return Violations(rising, falling, float(max(rising.max(), falling.max(), 0.0)))
+
+    def centre(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+        return 0.0
 
     def solver(self) -> Callable[..., int]:
         from slackwater.solvers import _dual_loops
@@ -99,6 +105,13 @@ class Balanced:
         rising, falling = np.empty(len(alpha)), np.empty(len(alpha))
         largest = _dual_loops.balanced_violations(labels, caps, alpha, shortfall, rising, falling)
         return Violations(rising, falling, max(largest, 0.0))
+
+    def centre(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+        """The median of the biases that bring free examples on their margins; the extremes are those of outliers."""
+        support = np.flatnonzero(alpha > 0.0)
+        free = support[alpha[support] < caps[support]]
+        chosen = free if len(free) else support
+        return float(np.median(labels[chosen] * shortfall[chosen])) if len(chosen) else 0.0
 
     def solver(self) -> Callable[..., int]:
         from slackwater.solvers import _dual_loops

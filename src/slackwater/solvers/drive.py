@@ -10,16 +10,17 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.expansion import Expansion
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import RowSource
 from slackwater.problem import Problem
-from slackwater.solvers.base import Assessment, Foresighted, Outlook, Settling, Solver
+from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, Settling, Solver
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, snapshot
 from slackwater.workers import Workers
@@ -29,6 +30,31 @@ from slackwater.workers import Workers
 _MOST_ROWS_AHEAD = 16
 _SECONDS_BETWEEN_TICKS = 0.2
 _FIRST = np.zeros(1, dtype=np.intp)
+
+
+@dataclass
+class HoldoutBest:
+    """The model with the least hold-out error so far, the latest of several; plain data, to be stored."""
+
+    error: float
+    support: NDArray[np.intp]
+    coefficients: NDArray[np.float64]
+    bias: float
+    assessment: list[Any]
+
+    @classmethod
+    def none(cls) -> HoldoutBest:
+        return cls(np.inf, np.empty(0, dtype=np.intp), np.empty(0), 0.0, [0.0] * len(Assessment._fields))
+
+    @classmethod
+    def of(cls, expansion: Expansion, assessment: Assessment, error: float) -> HoldoutBest:
+        return cls(error, expansion.support, expansion.coefficients, expansion.bias, list(assessment))
+
+    def exists(self) -> bool:
+        return self.error < np.inf
+
+    def model(self) -> tuple[Expansion, Assessment]:
+        return Expansion(self.support, self.coefficients, self.bias), Assessment(*self.assessment)
 
 
 @dataclass(eq=False)
@@ -43,6 +69,7 @@ class Task:
     resumed_at: int = 0  # the step at which this call took over
     reason: StopReason | None = None
     assessment: Assessment | None = None
+    holdout_best: HoldoutBest = field(default_factory=HoldoutBest.none)
 
     def steps(self) -> int:
         return int(self.state.step) - self.first_step
@@ -96,6 +123,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.foresighted = self.solver if isinstance(self.solver, Foresighted) else None
         self.settling = self.solver if isinstance(self.solver, Settling) else None
+        self.prudent = self.solver if isinstance(self.solver, Prudent) else None
 
     def step(self, active: Sequence[Task]) -> None:
         """Draw for every problem, fetch the rows together, apply."""
@@ -148,8 +176,11 @@ class _Run:
         if assessment is not None:
             self._show(task, progress, assessment)
             self.solver.remember(task.state, assessment)
+            self._keep_best(task, assessment)
             progress = progress._replace(
                 gap=assessment.gap,
+                objective=assessment.objective,
+                bound=assessment.bound,
                 holdout_error=assessment.holdout_error,
                 violation=assessment.violation,
             )
@@ -158,6 +189,15 @@ class _Run:
             task.reason = task.reason or StopReason.INTERRUPT
         if task.reason is not None and assessment is None:
             self._show(task, progress, self.solver.assess(task.problem, task.state))
+
+    def _keep_best(self, task: Task, assessment: Assessment) -> None:
+        """By the hold-out error, if there is one; else by what the solver goes by."""
+        error = assessment.holdout_error
+        if error is not None:
+            if error <= task.holdout_best.error:
+                task.holdout_best = HoldoutBest.of(self.solver.expansion(task.problem, task.state), assessment, error)
+        elif self.prudent is not None:
+            self.prudent.keep_best(task.problem, task.state, assessment)
 
     def assess(self, task: Task) -> None:
         outlook = self.outlook(task)
@@ -181,6 +221,7 @@ class _Run:
             cost,
             violation=outlook.violation,
             passes=outlook.passes,
+            epochs=epochs_made(self.solver, task.problem, task.state.step),
         )
 
     def _show(self, task: Task, progress: Progress, assessment: Assessment) -> None:
@@ -189,6 +230,11 @@ class _Run:
         with self.clock.paused():
             for callback in self.callbacks:
                 callback.assessed(row)
+
+
+def epochs_made(solver: Solver, problem: Problem, step: int) -> float | None:
+    """The passes over the examples to which so many steps amount; None where that is not to be considered."""
+    return solver.epochs(problem.n, step) if isinstance(solver, Paced) else None
 
 
 def _joined(drawn: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:

@@ -2,10 +2,13 @@
 
     min over w, b of  ½ ‖w‖² + C Σ ω_i max(0, 1 - y_i (<w, Φ(x_i)> + b))
 
-A step takes the examples that violate optimality most, with half of those of the step before and others that are free
-to move, solves the dual over this block, fetches the rows of those that moved and brings the responses of all examples
-up to date. Rows cost, steps within a block do not: solving it well needs rows for little more examples than end up as
-support vectors.
+A step takes a block of examples that violate optimality and others that are free to move, solves the dual over this
+block, fetches the rows of those that moved and brings the responses of all examples up to date. Rows cost, steps within
+a block do not: solving it well needs rows for little more examples than end up as support vectors.
+
+First the violators come in random order, each example once. The point is then about the solution of a random sample
+that grows, and its model a usable one after every block. The worst violators would be outliers, and a model of these is
+worse than none. When all have had their turn, the worst violators come first, with half of those of the step before.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment, Outlook
 from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
 from slackwater.solvers.dual_form import DualAscent, DualPoint
+from slackwater.solvers.incumbent import Incumbent
 
 # Examples worked on together: few, while each block finds many others that matter more. Where that goes on for long, it
 # is because blocks undo one another's work, the less the larger they are: 1330 blocks of 512, or 360 that double twice.
 _BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 32, 2
 _BLOCK_BYTES = 2**28
+_FEWEST_IN_TURN = 16  # examples of a block, for it to be a sample,
+_RARER = 8  # of which one in so many, at least, is of the rarer class
 _EVERY_STEP, _EVERY = 20, 3  # assessed after each of the first steps, then less often: it takes as long as a draw
 _MOST_FREE = 8192  # examples between the bounds, of which some are drawn: of more, they would make up for little
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
@@ -43,6 +49,8 @@ class DualState(DualPoint):
     blocks: int  # solved since the problem has been what it is
     lots: NDArray[np.float64]  # tiny and random, drawn in the order of the examples' content: they decide ties
     target: NDArray[np.float64]  # what the coefficients of the examples drawn are to be after the step
+    turn: float  # examples whose lots are not larger have had their turn; infinite once all have
+    best: Incumbent
 
 
 @dataclass(frozen=True)
@@ -59,11 +67,13 @@ class DualBlocks(DualAscent):
         lots = np.empty(problem.n)
         lots[problem.order] = 1e-9 * rng.random(problem.n)
         none = np.empty(0, dtype=np.intp)
-        caps = self.caps(problem)
-        return DualState(0, self.C, caps, np.zeros(problem.n), np.zeros(problem.n), none, np.inf, 0, lots, np.empty(0))
+        zeros, caps, best = np.zeros(problem.n), self.caps(problem), Incumbent.none()
+        return DualState(0, self.C, caps, zeros, zeros.copy(), none, np.inf, 0, lots, np.empty(0), -1.0, best)
 
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Solve the dual over a block; those whose coefficients move are who the step needs rows of."""
+        if not state.best.exists() and state.alpha.any():  # the point of a smaller problem, or of another C
+            state.best = state.best.succeeded_by(state, self.assess(problem, state))
         block = self._block(problem, state)
         gram = problem.rows.square(block)
         alpha = self._solved(problem, state, block, gram)
@@ -84,18 +94,57 @@ class DualBlocks(DualAscent):
         return alpha
 
     def _block(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
-        """Half of the last block, others between the bounds, and the worst violators outside of these."""
+        """Violators, and examples between the bounds."""
         size = self._block_size(problem, state.blocks)
+        found = self._violations(problem, state)
+        state.violation = found.largest
+        in_turn = self._in_turn(problem, state, size)
+        block = self._of_worst(problem, state, size, found) if in_turn is None else in_turn
+        return block[np.argsort(state.lots[block])]
+
+    def _in_turn(self, problem: Problem, state: DualState, size: int) -> NDArray[np.intp] | None:
+        """The next violators in random order, and others between the bounds; None once all have had their turn."""
+        if state.turn == np.inf or size < _FEWEST_IN_TURN:
+            return None
+        free = self._free(problem, state, state.recent[:0], size // 2)
+        shortfall = 1.0 - state.responses
+        shortfall -= problem.labels * self.coupling.centre(problem.labels, state.caps, state.alpha, shortfall)
+        violating = np.where(shortfall > 0.0, state.alpha < state.caps, state.alpha > 0.0) & (state.lots > state.turn)
+        violating[free] = False
+        waiting = np.flatnonzero(violating)
+        if len(waiting) < size:
+            state.turn = np.inf
+            return None
+        waiting = waiting[np.argpartition(state.lots[waiting], size - 1)]
+        new, others = waiting[:size], waiting[size:]
+        state.turn = float(state.lots[new].max())
+        new = self._with_both_classes(problem, state, new[np.argsort(state.lots[new])], others)
+        state.recent = new
+        return np.concatenate([free, new])
+
+    def _with_both_classes(
+        self, problem: Problem, state: DualState, new: NDArray[np.intp], others: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """The last of the new ones make room for others of a class that is rare among them."""
+        labels = problem.labels[new]
+        rarer = 1 if 2 * np.count_nonzero(labels > 0) < len(new) else -1
+        missing = len(new) // _RARER - np.count_nonzero(labels == rarer)
+        if missing <= 0:
+            return new
+        more = others[problem.labels[others] == rarer]
+        more = more[np.argsort(state.lots[more])[:missing]]
+        out = np.flatnonzero(labels != rarer)[len(new) - np.count_nonzero(labels == rarer) - len(more) :]
+        return np.concatenate([np.delete(new, out), more])
+
+    def _of_worst(self, problem: Problem, state: DualState, size: int, found: Violations) -> NDArray[np.intp]:
+        """Half of the last block, others between the bounds, and the worst violators outside of these."""
         kept = state.recent[: size // 2 if size >= 2 * self.coupling.least_rows else 0]
         free = self._free(problem, state, kept, size // 2)
         kept = np.concatenate([kept, free])
-        found = self._violations(problem, state)
-        state.violation = found.largest
         new = merge_blocks(found.rising + state.lots, found.falling + state.lots, kept, size + len(free))
         new = new[np.argsort(state.lots[new])]  # so that who of them is kept does not hang on the order of the rows
         state.recent = new if len(new) else kept
-        block: NDArray[np.intp] = np.concatenate([kept, new])
-        return block[np.argsort(state.lots[block])]
+        return np.concatenate([kept, new])
 
     def _free(self, problem: Problem, state: DualState, kept: NDArray[np.intp], most: int) -> NDArray[np.intp]:
         """Others between the bounds, drawn at random if there are more, as long as there is room for all their rows.
@@ -139,8 +188,35 @@ class DualBlocks(DualAscent):
     def assess(self, problem: Problem, state: DualPoint) -> Assessment:
         return super().assess(problem, state)._replace(violation=self._violations(problem, state).largest)
 
+    def keep_best(self, problem: Problem, state: DualState, assessment: Assessment) -> None:
+        """Let the current model be the best so far, if it is."""
+        if state.best.yields_to(problem, state, assessment, state.lots > state.turn):
+            state.best = state.best.succeeded_by(state, assessment)
+
+    def best(self, problem: Problem, state: DualState, assessment: Assessment) -> DualPoint:
+        """The current point, or the one that had the best model."""
+        current = state.best.yields_to(problem, state, assessment, state.lots > state.turn)
+        return state if current else state.best.point(state)
+
+    def restore_best(self, problem: Problem, state: DualState, assessment: Assessment) -> Assessment:
+        """Go back to the point that had the best model; returns its assessment, with the bound known by now."""
+        point = self.best(problem, state, assessment)
+        if point is state:
+            return assessment
+        state.alpha[:], state.responses[:] = point.alpha, point.responses
+        return self.assess(problem, state).with_bound(assessment.bound)
+
+    def forget_best(self, state: DualState, by_objective: bool = True) -> None:
+        """Begin with the current point: what the responses are, or what is asked for, has changed."""
+        state.best = Incumbent.none(by_objective)
+
+    def epochs(self, n: int, step: int) -> float:
+        """Each block has at least so many examples, unless rows are very long."""
+        return step * _BLOCK / n
+
     def continued(self, state: DualState) -> DualState:
         self.rescale(state)
+        self.forget_best(state)
         state.blocks = 0
         return state
 

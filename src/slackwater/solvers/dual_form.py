@@ -68,6 +68,8 @@ class DualAscent:
             slack_nu=loss / (self.C * problem.total_weight * norm) if norm > 0.0 else math.nan,
             n_support=int(np.count_nonzero(state.alpha)),
             holdout_error=None if holdout is None else weighted_error(responses, problem.labels, bias, holdout),
+            scale=scale,
+            bias=bias,
         )
 
     def remember(self, state: DualPoint, assessment: Assessment) -> None:

@@ -13,6 +13,7 @@ from slackwater.solvers.drive import Task, drive, interrupt_flag
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import Progress, StopReason
 from slackwater.tracing import Callback, Clock, Recorder
+from slackwater.training.fallback import Fallback
 from slackwater.training.run import Plan
 from slackwater.training.training_set import TrainingSet
 
@@ -31,6 +32,7 @@ class Course:
     recorder: Recorder = field(default_factory=Recorder)
     clock: Clock = field(default_factory=Clock)
     interrupted: threading.Event = field(default_factory=threading.Event)
+    stages: int = 0  # so far
 
     @classmethod
     @contextmanager
@@ -59,7 +61,10 @@ class Course:
         return StopReason.SECONDS if late else None
 
     def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
-        """Solve; whether all problems came to their tolerance."""
+        """Solve; whether all problems came to their tolerance. If not, they are at the best points on the way."""
+        for task in tasks:
+            self.solver.forget_best(task.state, by_objective=self.stages > 0 or training_set.n == self.plan.n_examples)
+        self.stages += 1
         callbacks: list[Callback] = [self.recorder, *self.plan.watchers()]
         workers = None if training_set.features is None else training_set.features.workers
         drive(
@@ -72,6 +77,13 @@ class Course:
             workers,
             self.interrupted,
         )
+        for task in tasks:
+            if task.state.best.exists() and not task.state.best.by_objective:
+                fallback = Fallback.of(task.state.best, task.problem.labels, training_set.kept)
+                self.plan.fallbacks[task.number] = fallback
+        for task in tasks:
+            if task.reason is not StopReason.TOLERANCE and task.assessment is not None:
+                task.assessment = self.solver.restore_best(task.problem, task.state, task.assessment)
         if self.interrupted.is_set():  # a stage that has come to its end is not the end of the course
             for task in tasks:
                 task.reason = StopReason.INTERRUPT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from slackwater.checkpoint import Saved, read_checkpoint, require_writable, write_checkpoint
 from slackwater.expansion import Expansion
-from slackwater.solvers.base import Assessment, Solver
-from slackwater.solvers.drive import Task, drive
+from slackwater.solvers.base import Assessment, Prudent, Solver
+from slackwater.solvers.drive import HoldoutBest, Task, drive, epochs_made
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
 from slackwater.training.estimate import Estimate
@@ -39,12 +39,14 @@ class Plan:
     """How to run: what ends it, where its state is kept, who watches."""
 
     tol: float
+    n_examples: int  # of the whole training set
     make_goals: Callable[[float], list[StoppingRule]]  # what is to be reached, for a tolerance
     make_limits: Callable[[], list[StoppingRule]]  # budgets and the like, anew for each problem
     checkpoint: Path | None = None
     previous: Previous | None = None
     keep: bool = False  # where the run ends, for warm_start
     verbose: bool = False
+    fallbacks: dict[int, Any] = field(default_factory=dict)  # where a quick run puts the best models of its sample
 
     def rules(self, tol: float | None = None) -> list[StoppingRule]:
         return [*self.make_goals(self.tol if tol is None else tol), *self.make_limits()]
@@ -95,10 +97,24 @@ def train(
 
 
 def ending(solver: Solver, task: Task) -> Ending:
-    """What a task that has ended leaves."""
+    """What a task that has ended leaves: the model it was to reach, or else the best one on the way."""
     if task.assessment is None or task.reason is None:
         raise RuntimeError("the training loop ended without assessing a model")
-    return Ending(solver.expansion(task.problem, task.state), task.assessment, task.reason, int(task.state.step))
+    expansion, assessment = _final_model(solver, task, task.assessment)
+    return Ending(expansion, assessment, task.reason, int(task.state.step))
+
+
+def _final_model(solver: Solver, task: Task, assessment: Assessment) -> tuple[Expansion, Assessment]:
+    """The current model, or an earlier one that is better, with the bound known by now."""
+    if task.reason is not StopReason.TOLERANCE and task.holdout_best.exists():
+        expansion, found = task.holdout_best.model()
+    elif task.reason is not StopReason.TOLERANCE and isinstance(solver, Prudent):
+        point = solver.best(task.problem, task.state, assessment)
+        expansion = solver.expansion(task.problem, point)
+        found = assessment if point is task.state else solver.assess(task.problem, point).with_bound(assessment.bound)
+    else:
+        expansion, found = solver.expansion(task.problem, task.state), assessment
+    return expansion, found
 
 
 def with_losses(assessment: Assessment, hidden: Estimate, cost: float) -> Assessment:
@@ -148,9 +164,10 @@ class Checkpointer:
         require_writable(self.path)
         if not self.path.exists():
             return clock
-        states, saved = read_checkpoint(self.path, self.owner, [task.state for task in self.tasks])
-        for task, state in zip(self.tasks, states, strict=True):
-            task.state = state
+        moulds = [[task.state, HoldoutBest.none()] for task in self.tasks]
+        states, saved = read_checkpoint(self.path, self.owner, moulds)
+        for task, (state, holdout_best) in zip(self.tasks, states, strict=True):
+            task.state, task.holdout_best = state, holdout_best
             task.resumed_at = state.step
         training_set.ledger.charge("train", saved.evaluations - training_set.ledger.train)
         for row in _rows_of(saved.history):
@@ -176,7 +193,8 @@ class Checkpointer:
         history = np.array(self.recorder.rows, dtype=np.float64).reshape(-1, len(Snapshot._fields))
         saved = Saved(progress.evaluations, progress.seconds, history)
         try:
-            write_checkpoint(self.path, self.owner, [task.state for task in self.tasks], saved)
+            states = [[task.state, task.holdout_best] for task in self.tasks]
+            write_checkpoint(self.path, self.owner, states, saved)
         except OSError as error:
             warnings.warn(
                 f"checkpoint {str(self.path)!r} could not be written ({error}); training goes on.",
@@ -199,5 +217,16 @@ def _replay(solver: Solver, task: Task, row: Snapshot) -> None:
     if not solver.due(row.step):
         return
     error = None if np.isnan(row.holdout_error) else row.holdout_error
-    progress = Progress(0, 0, 0.0, gap=row.gap, holdout_error=error, violation=row.violation)
+    epochs = epochs_made(solver, task.problem, row.step)
+    progress = Progress(
+        steps=0,
+        evaluations=0,
+        seconds=0.0,
+        gap=row.gap,
+        objective=row.objective,
+        bound=row.bound,
+        holdout_error=error,
+        violation=row.violation,
+        epochs=epochs,
+    )
     task.reason = first_reason(task.rules, progress)
