@@ -14,6 +14,7 @@ def growth_of_few(monkeypatch):
     So few unseen examples tell differences of two points, not of two in a thousand; and a span may have as many points
     as there are support vectors.
     """
+    monkeypatch.setattr(spanning, "_FEWEST_EXAMPLES", 0)
     monkeypatch.setattr(spanning, "_FEWEST_SUPPORT_VECTORS", 0)
     monkeypatch.setattr(trial, "MARGIN", 0.02)
     monkeypatch.setattr(quick, "_FEWEST_TO_GROW", 7000)

@@ -36,10 +36,10 @@ class SVC(KernelClassifier):
 
     - a kernel that is narrow compared with the spread of the data has a nearly sparse matrix, which is worked on as a
       whole without the values below 1e-4;
-    - where the exact solution would have many support vectors, it is sought in the subspace of 512 landmarks, or of up
-      to 1024 where these span nearly everything, with the losses of all examples (a smoothed hinge): few support
-      vectors, quick predictions. A subspace is used only if, trained on a part of the data, its error on up to 16,384
-      other examples is not larger than that of the exact solution of the same part;
+    - where the exact solution would have many support vectors, on 16,384 examples or more, it is sought in the subspace
+      of 512 landmarks, or of up to 1024 where these span nearly everything, with the losses of all examples (a smoothed
+      hinge): few support vectors, quick predictions. A subspace is used only if, trained on a part of the data, its
+      error on up to 16,384 other examples is not larger than that of the exact solution of the same part;
     - else a solution of the sample grows with the other examples, of which those beyond the margin are screened; fewer
       than 16,384, or 32,768 if most are support vectors, are let in all at once.
 

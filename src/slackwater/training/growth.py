@@ -43,7 +43,7 @@ _MOST_LIKELY = 0.8  # of the newcomers, for a sketch to be worth its time once m
 _FARTHEST = 4.0  # a margin; where this is what caution demands, margins tell nothing
 _FEWEST_WRONG = 3  # of a sample, to say how many are
 _NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end, at least,
-_SHARE_OF_LOOK = 0.15  # of the kernel values computed so far, which a look may cost
+_SHARE_OF_LOOK = 0.12  # of the kernel values computed so far, which a look may cost
 
 
 class Stratum(NamedTuple):
@@ -156,7 +156,9 @@ class Growth:
                 return False
             found.append(self._signed(self.active))
             scalings.append(np.array(self.scalings))
-        values = self.features.values(unseen, self.active, np.concatenate(found))
+        coefficients = np.concatenate(found)
+        used = np.flatnonzero(coefficients.any(axis=0))
+        values = self.features.values(unseen, self.active[used], coefficients[:, used])
         weights, wrong = self.whole.weights[unseen], []
         for own, scaling in zip(np.split(values.T, len(GAPS)), scalings, strict=True):
             wrong.append(self.wrong(unseen, scaling[:, :1] * own + scaling[:, 1:]))

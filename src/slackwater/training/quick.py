@@ -108,7 +108,7 @@ def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> _Foun
         growth.solve(growth.tol)
         look = growth.look_back(rng)
     endings = growth.endings(look)
-    gap = np.mean([each.assessment.gap for each in endings])
+    gap = np.mean([1.0 - each.assessment.bound / max(each.assessment.objective, 1e-300) for each in endings])
     return _Found(endings, bool(gap <= growth.tol + HIDDEN and growth.misjudged(look) <= _MOST_MISJUDGED))
 
 

@@ -42,6 +42,7 @@ _MOST_FADING = 8.0  # times as much where half of the points leave out far more 
 _MOST_LEFT = 0.005  # or even more, if by what a quarter gains this is all that further points would
 _TOLD_AT, _MOST_WRONG = 2048, 0.005  # examples at which the coefficients' own values are looked at; of the cost
 _UNSEEN = 16384  # examples by which the models for a part are tested
+_FEWEST_EXAMPLES = 16384  # with fewer, the exact solution takes little time, and too few examples are left for the test
 _FEWEST_SUPPORT_VECTORS = 2048  # of the exact solution, a problem: with fewer it takes no longer than a span
 _JUDGES = 8192
 _ROUGHLY, _ACCURACY = 1e-2, 1e-3  # of Newton's method, on the way and in the end
@@ -107,7 +108,8 @@ def endings_in_span(
 
     ``shuffled`` begins with the sample.
     """
-    if growth.support_share() * features.n < _FEWEST_SUPPORT_VECTORS * len(growth.problems):
+    expected = growth.support_share() * features.n
+    if features.n < _FEWEST_EXAMPLES or expected < _FEWEST_SUPPORT_VECTORS * len(growth.problems):
         return None
     sample = features.part(growth.active)
     optima = [ending(growth.course.solver, task).assessment.bound for task in growth.tasks]
@@ -240,14 +242,14 @@ def _extrapolated(gaps: Sequence[float], attempt: Attempt, growth: Growth) -> li
     """The gaps to expect with all examples, from those with the sample and with the part that was tested.
 
     They grow, if at all, by as much from the part to all as from the sample to the part, both ratios being the same;
-    as much again is what this may be wrong by.
+    as much again, or half of what they are, is what this may be wrong by.
     """
     extrapolated = []
     for before, cost, task in zip(gaps, attempt.costs(), growth.tasks, strict=True):
         if task.assessment is None:
             raise RuntimeError("the part is to be solved before the gap is extrapolated")
         now = max(0.0, 1.0 - task.assessment.bound / cost)
-        extrapolated.append(min(1.0, now + 2.0 * max(now - before, 0.0)))
+        extrapolated.append(min(1.0, now + max(2.0 * (now - before), 0.5 * now)))
     return extrapolated
 
 
