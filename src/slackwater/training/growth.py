@@ -105,11 +105,17 @@ class Growth:
             self.on_the_way.watch(self._set_aside_of(before))
         return self.solve(self.tol)
 
-    def solve(self, tol: float) -> bool:
-        """Solve for the active examples; False if something else than the tolerance ended it."""
+    def solve(self, tol: float, worst_first: bool = True) -> bool:
+        """Solve for the active examples; False if something else than the tolerance ended it.
+
+        Worst violators first, if there are models already; else in random order, which is sooner where most newcomers
+        become support vectors.
+        """
         self.tasks = self.course.tasks(self.part, self.n_classes, tol)
         for number, task in enumerate(self.tasks):
             task.state.step = self.steps[number]
+            if worst_first and self.steps[number] > 0:
+                task.state.turn = math.inf
             task.state.alpha[:] = self.alpha[number, self.active]
             task.state.responses[:] = self.responses[number, self.active]
         reached = self.course.drive(self.tasks, self.part)
@@ -143,7 +149,7 @@ class Growth:
         newcomers = np.sort(shuffled[self.known : known])
         self.known = known
         self.let_in(newcomers, None, math.inf)
-        return self.solve(self.tol)
+        return self.solve(self.tol, worst_first=False)
 
     def choose_tolerance(self, unseen: IndexArray) -> bool:
         """Solve to the finest tolerance; work on with the coarsest one whose models are as good on unseen examples.
