@@ -9,7 +9,7 @@ from slackwater import SVC
 from slackwater.gram import axes
 from slackwater.gram.axes import Coded
 from slackwater.kernels import grid
-from slackwater.training import growth
+from slackwater.training import audit, growth
 from slackwater.training.caution import Caution
 
 pytestmark = pytest.mark.usefixtures("growth_of_few")
@@ -81,13 +81,13 @@ def test_caution_is_learnt_where_more_examples_change_the_function(monkeypatch):
 def test_none_is_set_aside_where_margins_tell_nothing_unless_there_is_no_room(monkeypatch, megabytes, room):
     """With noise and a large C the function changes all over with every further example."""
     seen = []
-    original = growth.Growth.endings
+    original = audit.Audit.endings
 
-    def watched(self, look):
-        seen.append((len(self.aside), self.with_newcomers.beyond))
-        return original(self, look)
+    def watched(self):
+        seen.append((len(self.growth.aside), self.growth.with_newcomers.beyond))
+        return original(self)
 
-    monkeypatch.setattr(growth.Growth, "endings", watched)
+    monkeypatch.setattr(audit.Audit, "endings", watched)
     X, y = changing(9_000)
     model = SVC(C=1000.0, gamma=0.5, random_state=0, cache_size=megabytes).fit(X, y)
     assert all(beyond > 4.0 for _, beyond in seen)

@@ -15,7 +15,7 @@ from slackwater.errors import ConvergenceWarning, KernelError
 from slackwater.gram import selected
 from slackwater.solvers.coupling import Scaling
 from slackwater.stopping import StopReason
-from slackwater.training import course, growth, narrowing, newton, quick, spanning
+from slackwater.training import audit, course, growth, narrowing, newton, quick, spanning
 
 pytestmark = pytest.mark.usefixtures("growth_of_few")
 
@@ -248,9 +248,9 @@ def test_the_tolerance_is_the_coarsest_that_unseen_examples_do_not_tell_from_the
         found = original(self, examples, values)
         return found | (np.arange(len(examples)) < coarsely_wrong * len(examples)) if len(tested) == 1 else found
 
-    look_back = growth.Growth.look_back
+    endings = audit.Audit.endings
     monkeypatch.setattr(growth.Growth, "wrong", wrong)
-    monkeypatch.setattr(growth.Growth, "look_back", lambda self, rng: chosen.append(self.tol) or look_back(self, rng))
+    monkeypatch.setattr(audit.Audit, "endings", lambda self: chosen.append(self.growth.tol) or endings(self))
     SVC(random_state=0, **settings).fit(X, y)
     assert set(chosen) == {expected}
 
@@ -472,18 +472,18 @@ def test_examples_set_aside_on_the_wrong_side_are_looked_at_again(monkeypatch):
     original = quick._by_sketch
     monkeypatch.setattr(quick, "_by_sketch", lambda grown: looks.append(grown) or original(grown))
     monkeypatch.setattr(quick, "HIDDEN", np.inf)
-    monkeypatch.setattr(growth.Growth, "misjudged", lambda self, look: 6e-4)
+    monkeypatch.setattr(audit.Audit, "misjudged", lambda self: 6e-4)
     SVC(random_state=0, **settings).fit(X, y)
     assert len(looks) == 1
-    monkeypatch.setattr(growth.Growth, "misjudged", lambda self, look: 4e-4)
+    monkeypatch.setattr(audit.Audit, "misjudged", lambda self: 4e-4)
     SVC(random_state=0, **settings).fit(X, y)
     assert len(looks) == 1
 
 
 def test_the_misjudged_are_those_set_aside_with_a_margin_below_zero(monkeypatch):
     seen = []
-    original = growth.Growth.look_back
-    monkeypatch.setattr(growth.Growth, "look_back", lambda self, rng: seen.append(self) or original(self, rng))
+    original = audit.Audit.endings
+    monkeypatch.setattr(audit.Audit, "endings", lambda self: seen.append(self.growth) or original(self))
     X, y, settings = separated(9000)
     SVC(random_state=0, **settings).fit(X, y)
     grown = seen[0]
@@ -492,14 +492,14 @@ def test_the_misjudged_are_those_set_aside_with_a_margin_below_zero(monkeypatch)
     margins = np.array([-0.1, 0.1, -3.0, 2.0, -1.0, 0.5])
     responses = (margins - 0.5 * labels)[None] / 2.0
     nearest, others, active = (
-        growth.Stratum(np.arange(k, k + 2), responses[:, k : k + 2], size) for k, size in ((0, 2), (2, 14), (4, 18))
+        audit.Stratum(np.arange(k, k + 2), responses[:, k : k + 2], size) for k, size in ((0, 2), (2, 14), (4, 18))
     )
-    look = growth.Look((nearest, others), active)
-    assert grown.misjudged(look) == pytest.approx(1.0 / 9000)  # one of those that stand for seven tells nothing,
-    monkeypatch.setattr(growth, "_FEWEST_WRONG", 1)
-    assert grown.misjudged(look) == pytest.approx(8.0 / 9000)  # if it did, that there are seven
-    none = growth.Stratum(np.empty(0, int), np.empty((1, 0)), 0)
-    assert grown.misjudged(growth.Look((none, none), none)) == 0.0
+    look = audit.Audit(grown, (nearest, others), active)
+    assert look.misjudged() == pytest.approx(1.0 / 9000)  # one of those that stand for seven tells nothing,
+    monkeypatch.setattr(audit, "_FEWEST_WRONG", 1)
+    assert look.misjudged() == pytest.approx(8.0 / 9000)  # if it did, that there are seven
+    none = audit.Stratum(np.empty(0, int), np.empty((1, 0)), 0)
+    assert audit.Audit(grown, (none, none), none).misjudged() == 0.0
 
 
 def test_an_error_names_points_by_their_rows_in_the_data():
@@ -508,4 +508,4 @@ def test_an_error_names_points_by_their_rows_in_the_data():
     bad = 5000
     X[bad] = 1e20  # whose square overflows
     with pytest.raises(KernelError, match=rf"points ({bad} and \d+|\d+ and {bad}) is"):
-        SVC(C=1.0, kernel="linear", random_state=0).fit(X, y)
+        SVC(C=1.0, kernel="poly", degree=2, gamma=1.0, random_state=0).fit(X, y)

@@ -9,13 +9,11 @@ computed for the others alone.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from slackwater.expansion import Expansion
 from slackwater.gram.axes import Axes, Turned, ways_to_turn
 from slackwater.gram.features import Features
 from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks, worth_keeping
@@ -26,8 +24,6 @@ from slackwater.solvers.coupling import Scaling
 from slackwater.solvers.drive import Task
 from slackwater.training.caution import FEWEST_KNOWN, Caution
 from slackwater.training.course import GAPS, Course
-from slackwater.training.estimate import Estimate, estimated_sum
-from slackwater.training.run import Ending, with_losses
 from slackwater.training.training_set import TrainingSet
 from slackwater.training.trial import compare
 
@@ -41,24 +37,7 @@ _MOST_OFF = 2e-4  # of gamma times a squared distance, by coordinates that rows 
 _SHARE_FOR_ROWS = 0.8  # of them, if that is to pay
 _MOST_LIKELY = 0.8  # of the newcomers, for a sketch to be worth its time once more
 _FARTHEST = 4.0  # a margin; where this is what caution demands, margins tell nothing
-_FEWEST_WRONG = 3  # of a sample, to say how many are
-_NEAREST, _OTHERS = 1024, 512  # of the examples set aside, those that are looked at again in the end, at least,
-_SHARE_OF_LOOK = 0.12  # of the kernel values computed so far, which a look may cost
-
-
-class Stratum(NamedTuple):
-    """Examples drawn at random from a group of them; all of them, if there are as many."""
-
-    examples: IndexArray
-    responses: NDArray[np.float64]  # (problems, examples), by the kernel itself
-    size: int  # of the group
-
-
-class Look(NamedTuple):
-    """Examples that models are judged by in the end."""
-
-    aside: tuple[Stratum, ...]  # set aside
-    active: Stratum  # known from rounded values only
+_CASES = 512  # by which errors of rows are judged
 
 
 class Growth:
@@ -174,8 +153,8 @@ class Growth:
 
     def values(self, examples: IndexArray) -> NDArray[np.float64]:
         """The decision values of the models so far: shape (problems, examples)."""
-        responses = self._responses(examples, self.features)
-        return np.asarray(self.labels[:, examples] * self._margins(examples, responses))
+        responses = self.responses_at(examples, self.features)
+        return np.asarray(self.labels[:, examples] * self.margins(examples, responses))
 
     def wrong(self, examples: IndexArray, values: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which examples decision values (problems, examples) put in a wrong class."""
@@ -197,7 +176,7 @@ class Growth:
         Half as many rows again as support vectors are looked at; and they are not rounded, since that may have to be
         undone.
         """
-        rows = 1.5 * len(self._support()) / known * self.whole.n
+        rows = 1.5 * len(self.support()) / known * self.whole.n
         room = self.features.cache_bytes // (self.whole.n * self.rows.dtype.itemsize)
         return self.with_newcomers.beyond <= _FARTHEST or rows > room
 
@@ -223,7 +202,7 @@ class Growth:
         kept = closed_ranks(kept)
         place = np.full(self.whole.n, -1)
         place[self.active] = np.arange(len(self.active))
-        rows_kept = place[self._support()]
+        rows_kept = place[self.support()]
         self.active = np.concatenate([self.active[kept], newcomers])
         points = self.turned if self.coarse and self.turned is not None else self.features
         features = points.part(self.active)
@@ -243,9 +222,9 @@ class Growth:
         How safely, the error says for active examples.
         """
         known = self.active[:0] if judge is self.features else self._not_supporting()
-        error = self._responses(known, judge) - self.responses[:, known]
+        error = self.responses_at(known, judge) - self.responses[:, known]
         safely = beyond + 2.0 * np.sqrt(np.sum(error**2, axis=1, keepdims=True) / max(len(known), 1))
-        return newcomers[self._matters(newcomers, self._responses(newcomers, judge), safely)]
+        return newcomers[self._matters(newcomers, self.responses_at(newcomers, judge), safely)]
 
     def _not_supporting(self) -> IndexArray:
         """Active examples other than support vectors, if there are enough.
@@ -273,7 +252,7 @@ class Growth:
         if not isinstance(self.features.kernel, Gaussian):
             return
         rounding = ROUNDING * np.linalg.norm(self.alpha[:, self.active], axis=1)
-        self.coarse = self._tolerates(_normally(rounding, _OTHERS))
+        self.coarse = self._tolerates(_normally(rounding, _CASES))
         most = None if axes is None else axes.leaving(_MOST_OFF / self.features.kernel.gamma)
         if not self.coarse or most is None or not self._has_room_for(most):
             return
@@ -307,8 +286,8 @@ class Growth:
 
     def _errors_of(self, turned: Turned) -> NDArray[np.float64]:
         """The errors of some responses of each problem, if they are computed from points in fewer coordinates."""
-        known, support = self._not_supporting(), self._support()
-        known = known[self.whole.ranked(known)][:: math.ceil(len(known) / _OTHERS)]
+        known, support = self._not_supporting(), self.support()
+        known = known[self.whole.ranked(known)][:: math.ceil(len(known) / _CASES)]
         near = turned.part(np.concatenate([known, support]))
         places = np.arange(near.n)
         values = near.values(places[: len(known)], places[len(known) :], self._signed(support))
@@ -321,7 +300,7 @@ class Growth:
 
     def support_share(self) -> float:
         """The share of active examples that are support vectors of any problem."""
-        return len(self._support()) / len(self.active)
+        return len(self.support()) / len(self.active)
 
     def _set_aside_of(self, examples: IndexArray) -> IndexArray:
         """Those that are not active, in an order that does not depend on how the examples are numbered."""
@@ -333,93 +312,11 @@ class Growth:
         """Examples that are not active."""
         return np.setdiff1d(np.arange(self.whole.n), self.active)
 
-    def look_back(self, rng: np.random.Generator) -> Look:
-        """Of the examples set aside, those that were nearest to the margin then, and some of the others.
-
-        As many as may be for a share of the kernel values computed so far: all of them, if that will do.
-        """
-        room = int(_SHARE_OF_LOOK * self.features.ledger.train / max(len(self._support()), 1))
-        aside = self.aside
-        aside = aside[np.argsort(self.judged[aside], kind="stable")]
-        nearest = max(_NEAREST, room // 2)
-        active = self.active if self.rows.coarse else self.active[:0]
-        return Look(
-            (
-                self._stratum(aside[:nearest], nearest, rng),
-                self._stratum(aside[nearest:], max(_OTHERS, room // 2), rng),
-            ),
-            self._stratum(active, max(_OTHERS, room // 4), rng),
-        )
-
-    def _stratum(self, group: IndexArray, most: int, rng: np.random.Generator) -> Stratum:
-        drawn = rng.permutation(group)[:most]
-        return Stratum(drawn, self._responses(drawn, self.features), len(group))
-
-    def lost_by_rounding(self, look: Look) -> float:
-        """What rounding costs, compared with the objective, as far as the active examples of the look tell."""
-        costs = [
-            self._hidden_by_rounding(number, look).total / max(task.assessment.objective, 1e-300)
-            for number, task in enumerate(self.tasks)
-            if task.assessment is not None
-        ]
-        return float(np.mean(costs))
-
     def sharpen(self) -> None:
         """From now on without rounding."""
         self.coarse, self.turned = False, None
         self._change(np.arange(len(self.active)), self.active[:0])
         self.responses[:, self.active] = self._responses_by_rows(self.active)
-
-    def _hidden_losses(self, number: int, look: Look) -> Estimate:
-        """Losses that a problem did not show: of examples set aside, and by rounding."""
-        hidden = self._hidden_by_rounding(number, look)
-        losses = [self._losses(number, stratum.examples, stratum.responses[number]) for stratum in look.aside]
-        largest = max((float(each.max(initial=0.0)) for each in losses), default=0.0)
-        for stratum, each in zip(look.aside, losses, strict=True):
-            hidden += estimated_sum(each, stratum.size, largest)
-        return hidden
-
-    def _hidden_by_rounding(self, number: int, look: Look) -> Estimate:
-        examples = look.active.examples
-        rounded = self._losses(number, examples, self.responses[number, examples])
-        difference = self._losses(number, examples, look.active.responses[number]) - rounded
-        return estimated_sum(difference, look.active.size, 0.0)
-
-    def _losses(self, number: int, examples: IndexArray, responses: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The cost of each example's slack, by its response."""
-        scaling, problem = self.scalings[number], self.problems[number]
-        margins = scaling.scale * responses + problem.labels[examples] * scaling.bias
-        losses: NDArray[np.float64] = self.course.solver.caps(problem)[examples] * np.maximum(0.0, 1.0 - margins)
-        return losses
-
-    def misjudged(self, look: Look) -> float:
-        """The share of all examples that were set aside and are on the wrong side: the largest of all problems.
-
-        Of those that stand for others, one or two tell nothing.
-        """
-        counts = np.zeros(len(self.problems))
-        for stratum in look.aside:
-            wrong = np.count_nonzero(self._margins(stratum.examples, stratum.responses) < 0.0, axis=1)
-            drawn = len(stratum.examples)
-            told = wrong if drawn == stratum.size else np.where(wrong >= _FEWEST_WRONG, wrong, 0)
-            counts += told * (stratum.size / max(drawn, 1))
-        return float(counts.max() / self.whole.n)
-
-    def endings(self, look: Look) -> list[Ending]:
-        """The models, with what they cost on all examples, also on those that were set aside."""
-        endings = []
-        for number, task in enumerate(self.tasks):
-            if task.assessment is None or task.reason is None:
-                raise RuntimeError("the training loop ended without assessing a model")
-            scaling = self.scalings[number]
-            share = task.problem.total_weight / self.problems[number].total_weight
-            known = task.assessment._replace(slack_nu=share * task.assessment.slack_nu)
-            cost = self.course.solver.C * self.problems[number].total_weight
-            assessment = with_losses(known, self._hidden_losses(number, look), cost)
-            coefficients = scaling.scale * self.alpha[number] * self.labels[number]
-            expansion = Expansion.from_dense(coefficients, scaling.bias)
-            endings.append(Ending(expansion, assessment, task.reason, task.state.step))
-        return endings
 
     @property
     def features(self) -> Features:
@@ -428,9 +325,9 @@ class Growth:
             raise ValueError("only examples given by features can be judged one by one")
         return self.whole.features
 
-    def _responses(self, examples: IndexArray, features: Features) -> NDArray[np.float64]:
+    def responses_at(self, examples: IndexArray, features: Features) -> NDArray[np.float64]:
         """Responses of examples, of all problems, from the coefficients: shape (problems, examples)."""
-        support = self._support()
+        support = self.support()
         return np.asarray(self.labels[:, examples] * features.values(examples, support, self._signed(support)).T)
 
     def _responses_by_rows(self, last: IndexArray) -> NDArray[np.float64]:
@@ -440,7 +337,7 @@ class Growth:
         lasting = free | self.rows.held | (not self.rows.soon_computed)
         kept, others = (np.flatnonzero(supporting.any(axis=0) & each) for each in (lasting, ~lasting))
         if len(kept) > self.rows.slots:
-            return self._responses(last, self.features)
+            return self.responses_at(last, self.features)
         rows = self.rows.fetch(kept, passing=~free[kept])
         values = rows.combinations(self._signed(self.active[kept]), len(self.active) - len(last))
         if len(others):
@@ -450,17 +347,17 @@ class Growth:
     def _signed(self, support: IndexArray) -> NDArray[np.float64]:
         return np.asarray(self.alpha[:, support] * self.labels[:, support])
 
-    def _support(self) -> IndexArray:
+    def support(self) -> IndexArray:
         return np.flatnonzero((self.alpha > 0.0).any(axis=0))
 
     def _matters(
         self, examples: IndexArray, responses: NDArray[np.float64], beyond: float | NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Which examples are support vectors of a problem, or not beyond its margin."""
-        margins = self._margins(examples, responses)
+        margins = self.margins(examples, responses)
         return np.asarray(((margins < beyond) | (self.alpha[:, examples] > 0.0)).any(axis=0))
 
-    def _margins(self, examples: IndexArray, responses: NDArray[np.float64]) -> NDArray[np.float64]:
+    def margins(self, examples: IndexArray, responses: NDArray[np.float64]) -> NDArray[np.float64]:
         """The margins of the models so far: shape (problems, examples). The least of each is kept."""
         scale = np.array([[each.scale] for each in self.scalings])
         bias = np.array([[each.bias] for each in self.scalings])
@@ -470,7 +367,7 @@ class Growth:
 
     def _look_at(self, examples: IndexArray) -> None:
         """Judge examples by the kernel itself."""
-        self._margins(examples, self._responses(examples, self.features))
+        self.margins(examples, self.responses_at(examples, self.features))
 
 
 def _normally(deviations: NDArray[np.float64], cases: int) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import StopReason
+from slackwater.training.audit import Audit
 from slackwater.training.course import HIDDEN, Course
 from slackwater.training.growth import Growth
 from slackwater.training.narrowing import narrow_training
@@ -59,7 +60,7 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     shuffled = _shuffled_by_class(whole, rng)
     growth = Growth(course, whole, n_classes, np.sort(shuffled[: _sample_size(whole.n)]))
     if not growth.choose_tolerance(shuffled[growth.known : growth.known + _UNSEEN]):
-        return growth.endings(growth.look_back(rng))
+        return Audit.of(growth, rng).endings()
     endings = endings_in_span(growth, features, shuffled, rng) if training_set.certified else None
     if endings is not None:
         return endings
@@ -102,14 +103,14 @@ class _Found(NamedTuple):
 
 def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> _Found:
     """The models as the kernel itself has them; solved again without rounding, if that is what they suffer from."""
-    look = growth.look_back(rng)
-    if reached and growth.lost_by_rounding(look) > 0.5 * growth.tol:
+    audit = Audit.of(growth, rng)
+    if reached and audit.lost_by_rounding() > 0.5 * growth.tol:
         growth.sharpen()
         growth.solve(growth.tol)
-        look = growth.look_back(rng)
-    endings = growth.endings(look)
+        audit = Audit.of(growth, rng)
+    endings = audit.endings()
     gap = np.mean([1.0 - each.assessment.bound / max(each.assessment.objective, 1e-300) for each in endings])
-    return _Found(endings, bool(gap <= growth.tol + HIDDEN and growth.misjudged(look) <= _MOST_MISJUDGED))
+    return _Found(endings, bool(gap <= growth.tol + HIDDEN and audit.misjudged() <= _MOST_MISJUDGED))
 
 
 def _by_sketch(growth: Growth) -> bool:
