@@ -16,6 +16,7 @@ def growth_of_few(monkeypatch):
     """
     monkeypatch.setattr(spanning, "_FEWEST_EXAMPLES", 0)
     monkeypatch.setattr(spanning, "_FEWEST_SUPPORT_VECTORS", 0)
-    monkeypatch.setattr(trial, "MARGIN", 0.02)
+    monkeypatch.setattr(trial, "SUBSPACE_MARGIN", 0.02)
+    monkeypatch.setattr(trial, "TOLERANCE_MARGIN", 0.02)
     monkeypatch.setattr(quick, "_FEWEST_TO_GROW", 7000)
     monkeypatch.setattr(quick, "_FEWEST_IF_SOON", 7000)

@@ -26,10 +26,11 @@ def test_examples_on_which_both_agree_tell_nothing_but_their_number():
 @pytest.mark.parametrize("disagreement", [0.005, 0.02, 0.1])
 def test_a_model_that_is_worse_by_the_margin_is_accepted_in_at_most_five_of_a_hundred_cases(n, disagreement):
     rng, cases = np.random.default_rng(0), 2000
-    worse = 0.5 * (disagreement + trial.MARGIN)
+    worse = 0.5 * (disagreement + trial.SUBSPACE_MARGIN)
     outcomes = rng.random((cases, n))
     accepted = [
-        trial.compare(row < worse, (row >= worse) & (row < disagreement), np.ones(n)).accepted for row in outcomes
+        trial.compare(row < worse, (row >= worse) & (row < disagreement), np.ones(n)).within(trial.SUBSPACE_MARGIN)
+        for row in outcomes
     ]
     assert np.mean(accepted) <= 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / cases)
 
@@ -37,5 +38,8 @@ def test_a_model_that_is_worse_by_the_margin_is_accepted_in_at_most_five_of_a_hu
 def test_a_model_that_is_as_good_is_accepted_where_the_two_hardly_differ():
     rng, n = np.random.default_rng(1), 16_384
     outcomes = rng.random((500, n))
-    accepted = [trial.compare(row < 0.002, (row >= 0.002) & (row < 0.004), np.ones(n)).accepted for row in outcomes]
+    accepted = [
+        trial.compare(row < 0.002, (row >= 0.002) & (row < 0.004), np.ones(n)).within(trial.SUBSPACE_MARGIN)
+        for row in outcomes
+    ]
     assert np.mean(accepted) > 0.95

@@ -45,7 +45,7 @@ class SVC(KernelClassifier):
 
     The dual is then solved to a relative gap of 0.03, 0.01 or 0.003: the coarsest at which the sample's solution has
     the error of the finest on up to 8192 other examples. Both comparisons are tests of non-inferiority: what is worse
-    by 0.2 points of test error or more passes in at most 5 of 100 cases.
+    by 0.2 points of test error (a subspace) or 0.1 points (a tolerance) passes in at most 5 of 100 cases.
 
     With ``tol`` the dual is solved by blocks over all examples until the gap is certified. So it is, to 1e-3, with
     fewer examples, a precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``;

@@ -19,7 +19,7 @@ from slackwater.training.training_set import TrainingSet
 
 # Relative gaps to which problems are solved: the coarsest one that a test on unseen examples accepts.
 GAPS = (0.03, 0.01, 0.003)
-HIDDEN = 0.02  # of the objective: what examples and values that a stage did not see may cost on top
+HIDDEN = 2.0 / 3.0  # of the tolerance: what examples and values that a stage did not see may cost on top
 
 
 @dataclass

@@ -22,6 +22,7 @@ from slackwater.kernels.grid import GridPoints
 from slackwater.kernels.radial import Gaussian
 from slackwater.solvers.coupling import Scaling
 from slackwater.solvers.drive import Task
+from slackwater.training import trial
 from slackwater.training.caution import FEWEST_KNOWN, Caution
 from slackwater.training.course import GAPS, Course
 from slackwater.training.training_set import TrainingSet
@@ -147,7 +148,8 @@ class Growth:
         weights, wrong = self.whole.weights[unseen], []
         for own, scaling in zip(np.split(values.T, len(GAPS)), scalings, strict=True):
             wrong.append(self.wrong(unseen, scaling[:, :1] * own + scaling[:, 1:]))
-        fine = [tol for tol, each in zip(GAPS, wrong, strict=True) if compare(each, wrong[-1], weights).accepted]
+        compared = [compare(each, wrong[-1], weights) for each in wrong]
+        fine = [tol for tol, each in zip(GAPS, compared, strict=True) if each.within(trial.TOLERANCE_MARGIN)]
         self.tol = max(fine, default=GAPS[-1])
         return True
 

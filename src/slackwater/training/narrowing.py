@@ -48,7 +48,7 @@ class NarrowTraining:
         for _ in range(_MOST_CORRECTIONS):
             reached = self.course.drive(tasks, self.narrow)
             endings = [self._judged(task, sample) for task in tasks]
-            if not reached or np.mean([each.assessment.gap for each in endings]) <= GAPS[0] + HIDDEN:
+            if not reached or np.mean([each.assessment.gap for each in endings]) <= (1.0 + HIDDEN) * GAPS[0]:
                 return endings
             self._correct(tasks)
             self._go_on(tasks, GAPS[0])

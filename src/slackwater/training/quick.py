@@ -110,7 +110,7 @@ def _looked_at(growth: Growth, rng: np.random.Generator, reached: bool) -> _Foun
         audit = Audit.of(growth, rng)
     endings = audit.endings()
     gap = np.mean([1.0 - each.assessment.bound / max(each.assessment.objective, 1e-300) for each in endings])
-    return _Found(endings, bool(gap <= growth.tol + HIDDEN and audit.misjudged() <= _MOST_MISJUDGED))
+    return _Found(endings, bool(gap <= (1.0 + HIDDEN) * growth.tol and audit.misjudged() <= _MOST_MISJUDGED))
 
 
 def _by_sketch(growth: Growth) -> bool:

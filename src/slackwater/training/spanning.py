@@ -16,6 +16,7 @@ from slackwater.memory import untouched
 from slackwater.objectives import hinge_total
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import StopReason
+from slackwater.training import trial
 from slackwater.training.growth import Growth
 from slackwater.training.newton import losses_of_parts, minimise
 from slackwater.training.run import Ending, ending
@@ -200,7 +201,7 @@ def _endings_for_all(
     values = np.stack([columns[part:unseen] @ model.weights + model.bias for model in attempt.models])
     tested = shuffled[part:unseen]
     wrong, wrong_if_exact = growth.wrong(tested, values), growth.wrong(tested, growth.values(tested))
-    if not compare(wrong, wrong_if_exact, growth.whole.weights[tested]).accepted:
+    if not compare(wrong, wrong_if_exact, growth.whole.weights[tested]).within(trial.SUBSPACE_MARGIN):
         return None
     gaps = _extrapolated(gaps, attempt, growth)
     fill(unseen, features.n)

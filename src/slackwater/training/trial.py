@@ -7,8 +7,8 @@ is wrong, -1 where only the other one is, else 0, and weights :math:`\omega_i`, 
     \mathrm{se}(\delta) = \frac{\sqrt{\sum_i \omega_i^2 e_i^2 + \max_i \omega_i^2}}{\sum_i \omega_i}
 
 (McNemar's statistic, with one discordant example added, so that none seen is not taken for none at all). The candidate
-is accepted if :math:`\delta + z \cdot \mathrm{se} \le` ``MARGIN``: one that is worse by the margin or more is accepted
-in at most 5 of 100 cases.
+is accepted if :math:`\delta + z \cdot \mathrm{se}` is at most a margin: one that is worse by the margin or more is
+accepted in at most 5 of 100 cases.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MARGIN = 0.002  # of the test error: two examples in a thousand
+SUBSPACE_MARGIN = 0.002  # of the test error: two examples in a thousand
+TOLERANCE_MARGIN = 0.001  # half of it, since a finer tolerance costs little
 CONFIDENCE = 1.645  # standard errors: 95 %, one-sided
 
 
@@ -33,9 +34,9 @@ class Comparison(NamedTuple):
         """The deficit is below this with a confidence of 95 %."""
         return self.deficit + CONFIDENCE * self.standard_error
 
-    @property
-    def accepted(self) -> bool:
-        return self.upper <= MARGIN
+    def within(self, margin: float) -> bool:
+        """Whether the candidate is accepted."""
+        return self.upper <= margin
 
 
 def compare(
