@@ -73,7 +73,7 @@ class DualBlocks(DualAscent):
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Solve the dual over a block; those whose coefficients move are who the step needs rows of."""
         if not state.best.exists() and state.alpha.any():  # the point of a smaller problem, or of another C
-            state.best = state.best.succeeded_by(state, self.assess(problem, state))
+            state.best = state.best.succeeded_by(state, self.assess(problem, state), judged=False)
         block = self._block(problem, state)
         gram = problem.rows.square(block)
         alpha = self._solved(problem, state, block, gram)
@@ -191,7 +191,7 @@ class DualBlocks(DualAscent):
     def keep_best(self, problem: Problem, state: DualState, assessment: Assessment) -> None:
         """Let the current model be the best so far, if it is."""
         if state.best.yields_to(problem, state, assessment, state.lots > state.turn):
-            state.best = state.best.succeeded_by(state, assessment)
+            state.best = state.best.succeeded_by(state, assessment, judged=state.turn < np.inf)
 
     def best(self, problem: Problem, state: DualState, assessment: Assessment) -> DualPoint:
         """The current point, or the one that had the best model."""

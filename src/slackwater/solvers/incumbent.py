@@ -29,15 +29,16 @@ class Incumbent:
     scale: float
     bias: float
     objective: float
+    judged: bool  # whether it was the best on unseen examples, when it became the incumbent
     by_objective: bool  # whether objectives may decide: not on a sample, whose optimum can be worse for all examples
 
     @classmethod
     def none(cls, by_objective: bool = True) -> Incumbent:
-        return cls(np.empty(0), np.empty(0), 0.0, 0.0, np.inf, by_objective)
+        return cls(np.empty(0), np.empty(0), 0.0, 0.0, np.inf, False, by_objective)
 
-    def succeeded_by(self, state: DualPoint, assessment: Assessment) -> Incumbent:
+    def succeeded_by(self, state: DualPoint, assessment: Assessment, judged: bool) -> Incumbent:
         model = assessment.scale, assessment.bias, assessment.objective
-        return Incumbent(state.alpha.copy(), state.responses.copy(), *model, self.by_objective)
+        return Incumbent(state.alpha.copy(), state.responses.copy(), *model, judged, self.by_objective)
 
     def exists(self) -> bool:
         return len(self.alpha) > 0
@@ -50,13 +51,13 @@ class Incumbent:
 
         Both are judged by their error on the ``unseen`` examples, which no block has held: the current model must be
         better by a standard error of the difference. Once there are too few of these, the primal objective decides, as
-        soon as the gap of the current point is small enough for it to tell.
+        soon as the gap of the current point is small enough for it to tell; at once, if the incumbent was never judged.
         """
-        if not self.exists():
+        if not self.exists() or self.scale == 0.0 < assessment.scale:  # w = 0 is a model of no use
             return True
         judges = np.flatnonzero(unseen & (state.alpha == 0.0) & (self.alpha == 0.0) & (state.caps > 0.0))
         if len(judges) < _FEWEST_JUDGES:
-            trusted = self.by_objective and assessment.gap <= _TRUSTED_GAP
+            trusted = not self.judged or (self.by_objective and assessment.gap <= _TRUSTED_GAP)
             return trusted and assessment.objective <= self.objective
         offsets, costs = problem.labels[judges], state.caps[judges]
         now = assessment.scale * state.responses[judges] + offsets * assessment.bias <= 0.0
