@@ -43,3 +43,12 @@ def test_a_model_that_is_as_good_is_accepted_where_the_two_hardly_differ():
         for row in outcomes
     ]
     assert np.mean(accepted) > 0.95
+
+
+def test_what_few_examples_cannot_tell_is_not_accepted_by_luck():
+    n, margin = 1000, trial.SUBSPACE_MARGIN
+    candidate, other = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    candidate[:40], other[40:100] = True, True  # better by two points, by chance
+    found = trial.compare(candidate, other, np.ones(n))
+    assert found.upper <= margin < found.standard_error
+    assert not found.within(margin)

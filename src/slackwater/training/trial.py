@@ -8,7 +8,8 @@ is wrong, -1 where only the other one is, else 0, and weights :math:`\omega_i`, 
 
 (McNemar's statistic, with one discordant example added, so that none seen is not taken for none at all). The candidate
 is accepted if :math:`\delta + z \cdot \mathrm{se}` is at most a margin: one that is worse by the margin or more is
-accepted in at most 5 of 100 cases.
+accepted in at most 5 of 100 cases. So it is not where the standard error exceeds the margin: models that differ on many
+examples would pass by luck alone.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Comparison(NamedTuple):
         return self.deficit + CONFIDENCE * self.standard_error
 
     def within(self, margin: float) -> bool:
-        """Whether the candidate is accepted."""
-        return self.upper <= margin
+        """Whether the candidate is accepted; not where the examples are too few to tell as much as the margin."""
+        return self.upper <= margin and self.standard_error <= margin
 
 
 def compare(
