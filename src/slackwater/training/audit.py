@@ -18,7 +18,8 @@ from slackwater.training.estimate import Estimate, estimated_sum
 from slackwater.training.growth import Growth
 from slackwater.training.run import Ending, with_losses
 
-_SHARE_OF_VALUES = 0.12  # of the kernel values computed so far, which a look may cost
+# Kernel values that a look may cost: a share of those computed so far, or as many as take some hundredths of a second.
+_SHARE_OF_VALUES, _FEW_VALUES = 0.12, 2**24
 _NEAREST, _OTHERS = 1024, 512  # examples that are looked at in any case
 _FEWEST_WRONG = 3  # of a sample, to say how many are
 
@@ -41,7 +42,8 @@ class Audit:
 
     @classmethod
     def of(cls, growth: Growth, rng: np.random.Generator) -> Audit:
-        room = int(_SHARE_OF_VALUES * growth.features.ledger.train / max(len(growth.support()), 1))
+        values = max(int(_SHARE_OF_VALUES * growth.features.ledger.train), _FEW_VALUES)
+        room = values // max(len(growth.support()), 1)
         aside = growth.aside
         aside = aside[np.argsort(growth.judged[aside], kind="stable")]
         nearest = max(_NEAREST, room // 2)
