@@ -3,7 +3,8 @@
     python bench/budgets.py [--tol 1e-3] [--early-stopping] [SET ...]
 
 Prints a row for each data set, with the error in per cent for each budget of blocks (max_iter) and of seconds
-(max_time), and marks by ! an error that is more than one point above that of a smaller budget.
+(max_time), and marks by ! an error that is more than one point above that of a smaller budget. Some sets are .npz files
+(train_x, train_y, test_x, test_y) in the folder $SLACKWATER_SETS, by default ./sets.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def load(name: str) -> tuple[Any, Any, Any, Any]:
     if name in ("adult", "mnist", "forest"):
         X, y, X_test, y_test = load_dataset(name)
     else:
-        sets = Path(os.environ.get("SLACKWATER_SETS", "/work/shared/data/sets"))
+        sets = Path(os.environ.get("SLACKWATER_SETS", "sets"))
         with np.load(sets / f"{name}.npz") as data:
             X, y, X_test, y_test = (data[key] for key in ("train_x", "train_y", "test_x", "test_y"))
     if name != "adult":
