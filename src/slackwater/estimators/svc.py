@@ -43,9 +43,10 @@ class SVC(KernelClassifier):
     - else a solution of the sample grows with the other examples, of which those beyond the margin are screened; fewer
       than 16,384, or 32,768 if most are support vectors, are let in all at once.
 
-    The dual is then solved to a relative gap of 0.03, 0.01 or 0.003: the coarsest at which the sample's solution has
-    the error of the finest on up to 8192 other examples. Both comparisons are tests of non-inferiority: what is worse
-    by 0.2 points of test error (a subspace) or 0.1 points (a tolerance) passes in at most 5 of 100 cases.
+    The dual of a narrow kernel is solved to a relative gap of 0.03, without a test. Else it is 0.03, 0.01 or 0.003: the
+    coarsest at which the sample's solution has the error of the finest on up to 8192 other examples. This comparison
+    and that of a subspace are tests of non-inferiority: what is worse by 0.1 points of test error (a tolerance) or 0.2
+    points (a subspace) passes in at most 5 of 100 cases, with models of the part that was compared.
 
     With ``tol`` the dual is solved by blocks over all examples until the gap is certified. So it is, to 1e-3, with
     fewer examples, a precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``;
@@ -126,7 +127,8 @@ class SVC(KernelClassifier):
     gap_ : float, or ndarray of shape (n_classes,)
         Relative gap: (primal - dual) / primal. A proven bound where ``tol`` was given or a default fit solved the
         whole problem (see above). Else an upper limit that holds in 95 of 100 cases: losses of examples that were
-        screened are those of a sample of them, and that of a subspace is extrapolated from two parts of the data.
+        screened, or by values that sparse rows leave out, are known from a sample, and that of a subspace is
+        extrapolated from two parts of the data.
         nan for an indefinite kernel.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from slackwater.training.trial import CONFIDENCE
 
 
-class Estimate(NamedTuple):
+@dataclass(frozen=True)
+class Estimate:
     """A sum over examples, some of which were drawn at random."""
 
     total: float
@@ -22,7 +23,7 @@ class Estimate(NamedTuple):
         """The sum is below this with a confidence of 95 % (one-sided, by the normal distribution)."""
         return self.total + CONFIDENCE * math.sqrt(self.variance)
 
-    def __add__(self, other: Estimate) -> Estimate:  # type: ignore[override]
+    def __add__(self, other: Estimate) -> Estimate:
         return Estimate(self.total + other.total, self.variance + other.variance)
 
 
