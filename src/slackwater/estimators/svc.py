@@ -13,7 +13,7 @@ from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.solvers.stationary import StationaryBlocks
 from slackwater.stopping import BoundStalled, StoppingRule, ViolationBelow
-from slackwater.training.exact import DEFAULT_TOL, as_given, calls_for_double, precise_enough, train_exactly
+from slackwater.training.exact import DEFAULT_TOL, DEFAULT_VIOLATION, as_given, calls_for_double, precise_enough, train_exactly
 from slackwater.training.fallback import with_fallbacks
 from slackwater.training.narrowing import train_on_narrow_rows
 from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
@@ -43,12 +43,12 @@ class SVC(KernelClassifier):
     - else a solution of the sample grows with the other examples, of which those beyond the margin are screened; fewer
       than 16,384, or 32,768 if most are support vectors, are let in all at once.
 
-    The dual of a narrow kernel is solved to a relative gap of 0.03, without a test. Else it is 0.03, 0.01 or 0.003: the
-    coarsest at which the sample's solution has the error of the finest on up to 8192 other examples. This comparison
-    and that of a subspace are tests of non-inferiority: what is worse by 0.1 points of test error (a tolerance) or 0.2
-    points (a subspace) passes in at most 5 of 100 cases, with models of the part that was compared.
+    The dual is solved to a relative gap of 0.03, 0.01 or 0.003: the coarsest at which the sample's solution has the
+    error of the finest on up to 8192 other examples. This comparison and that of a subspace are tests of
+    non-inferiority: what is worse by 0.1 points of test error (a tolerance) or 0.2 points (a subspace) passes in at
+    most 5 of 100 cases, with models of the part that was compared.
 
-    With ``tol`` the dual is solved by blocks over all examples until the gap is certified. So it is, to 1e-3, with
+    With ``tol`` the dual is solved by blocks over all examples until the gap is certified. So it is, to 1e-4, with
     fewer examples, a precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``;
     with neither of these that keep a state, Gaussian values are computed in single precision where that moves responses
     by less than 1e-3.
@@ -237,7 +237,8 @@ class SVC(KernelClassifier):
         return solver.least_evaluations(training_set.rows.n)
 
     def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        self._aim: float | None = DEFAULT_TOL if self.tol is None else float(self.tol)
+        default = DEFAULT_TOL if training_set.certified else DEFAULT_VIOLATION
+        self._aim: float | None = default if self.tol is None else float(self.tol)
         plan = self._plan(self._aim, training_set)
         if not training_set.certified:
             stationary = StationaryBlocks(solver.C, solver.coupling, solver.problems)

@@ -15,7 +15,10 @@ from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.training.run import Outcome, Plan, train
 from slackwater.training.training_set import TrainingSet
 
-DEFAULT_TOL = 1e-3
+# LIBSVM's default: no example violates the optimality conditions by more than 1e-3 (ten times the relative gap,
+# see stopping.GapBelow). With 1e-3 for the gap, classes that compete closely were told apart by the solver's error.
+DEFAULT_TOL = 1e-4
+DEFAULT_VIOLATION = 10.0 * DEFAULT_TOL
 _FEWEST_IN_SINGLE = 2048  # with fewer examples single precision saves nothing worth its rounding
 _MOST_IN_DOUBLE = 2**16  # examples, for the exact solution in double precision to be an alternative to a quick one
 _FEWEST_SHARED = 4096  # examples, for a step of a problem to take longer than it takes to wake a thread
@@ -54,10 +57,10 @@ def as_given(solver: DualBlocks, training_set: TrainingSet) -> Features | None:
 
 
 def precise_enough(solver: DualBlocks, training_set: TrainingSet) -> Features | None:
-    """Points with kernel values as precise as a gap of ``DEFAULT_TOL`` calls for: single precision, as a rule.
+    """Points with kernel values as precise as ``DEFAULT_VIOLATION`` calls for: single precision, as a rule.
 
-    Errors of single values add up at random to those of responses; where these would be larger than the tolerance (a
-    large C), the values are as precise as the points, or more so.
+    Errors of single values add up at random to those of responses; where these would exceed what the optimality
+    conditions may be violated by (a large C), the values are as precise as the points, or more so.
     """
     features = as_given(solver, training_set)
     if features is None or features.n < _FEWEST_IN_SINGLE or not isinstance(features.kernel, Gaussian):
@@ -72,4 +75,4 @@ def precise_enough(solver: DualBlocks, training_set: TrainingSet) -> Features | 
         errors = np.minimum(error * gamma * lean.points.squared_norms, SINGLE_PRECISION_ERROR)
         error = max(error, float(np.sqrt(np.mean(errors**2))))
     most = solver.C * float(np.linalg.norm(training_set.weights))
-    return placed if error * most <= DEFAULT_TOL else features
+    return placed if error * most <= DEFAULT_VIOLATION else features

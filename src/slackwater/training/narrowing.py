@@ -41,18 +41,18 @@ class NarrowTraining:
     order: IndexArray
     n_classes: int
 
-    def approximate(self, rng: np.random.Generator) -> list[Ending]:
-        """Models as good as the optimum, to judge by some of the examples."""
+    def approximate(self, tol: float, rng: np.random.Generator) -> list[Ending]:
+        """Models with a gap of ``tol``, to judge by some of the examples."""
         sample = rng.permutation(self.narrow.n)[:_LOOKED_AT]
-        tasks = self.course.tasks(self.narrow, self.n_classes, GAPS[0])
+        tasks = self.course.tasks(self.narrow, self.n_classes, tol)
         for _ in range(_MOST_CORRECTIONS):
             reached = self.course.drive(tasks, self.narrow)
             endings = [self._judged(task, sample) for task in tasks]
-            if not reached or np.mean([each.assessment.gap for each in endings]) <= (1.0 + HIDDEN) * GAPS[0]:
+            if not reached or np.mean([each.assessment.gap for each in endings]) <= (1.0 + HIDDEN) * tol:
                 return endings
             self._correct(tasks)
-            self._go_on(tasks, GAPS[0])
-        return self._on_whole_rows(tasks, GAPS[0])
+            self._go_on(tasks, tol)
+        return self._on_whole_rows(tasks, tol)
 
     def exact(self, tol: float) -> list[Ending]:
         """Models whose gap, with all values, is ``tol``."""

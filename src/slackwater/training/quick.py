@@ -53,14 +53,14 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
 def _endings(course: Course, training_set: TrainingSet, features: Features, n_classes: int) -> list[Ending]:
     rng = course.rng()
     narrow = narrow_training(course, training_set, features, n_classes, rng)
-    if narrow is not None:
-        return narrow.approximate(rng)
     features = features.on_grid()
     whole = training_set.arranged(np.arange(training_set.n), training_set.rows, features)
     shuffled = _shuffled_by_class(whole, rng)
     growth = Growth(course, whole, n_classes, np.sort(shuffled[: _sample_size(whole.n)]))
     if not growth.choose_tolerance(shuffled[growth.known : growth.known + _UNSEEN]):
         return Audit.of(growth, rng).endings()
+    if narrow is not None:
+        return narrow.approximate(growth.tol, rng)
     endings = endings_in_span(growth, features, shuffled, rng) if training_set.certified else None
     if endings is not None:
         return endings
