@@ -22,7 +22,7 @@ LAYERS = [
     {"problem", "expansion"},
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "checkpoint"},
-    {"training"},
+    {"fitting"},
     {"estimators"},
     {"datasets", "baselines"},
     {"__init__"},

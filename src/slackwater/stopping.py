@@ -16,6 +16,7 @@ class StopReason(str, Enum):
     """Why training ended; the value is what ``stop_reason_`` shows, most to least satisfied."""
 
     TOLERANCE = "tol"
+    CONVERGED = "converged"
     HOLDOUT = "early_stopping"
     EPOCHS = "epochs"
     STEPS = "max_iter"
@@ -26,6 +27,11 @@ class StopReason(str, Enum):
 
     def __str__(self) -> str:
         return self.value
+
+    @property
+    def reached(self) -> bool:
+        """Whether training came to where it was meant to end."""
+        return self in (StopReason.TOLERANCE, StopReason.CONVERGED)
 
 
 class Progress(NamedTuple):

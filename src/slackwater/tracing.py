@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TextIO
+from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,14 @@ class Callback(Protocol):
 
     def ended(self) -> None:
         """Training is over."""
+
+
+@runtime_checkable
+class DecisionWatcher(Protocol):
+    """A callback that is also shown what a fit decides."""
+
+    def decided(self, decision: Any) -> None:
+        """A measurement spoke for or against a strategy."""
 
 
 class Clock:
@@ -126,6 +134,10 @@ class ProgressLine:
 
     def assessed(self, row: Snapshot) -> None:
         self._latest = row
+
+    def decided(self, decision: Any) -> None:
+        text = f"slackwater: {decision.sentence()}"
+        self._emit(f"\r{text}\x1b[K\n" if self._live else f"{text}\n")
 
     def tick(self, progress: Progress) -> None:
         if self._live or progress.seconds >= self._quiet_until:

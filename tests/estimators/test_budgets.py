@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn import svm
@@ -12,9 +10,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from slackwater import SVC, SBPClassifier
 from slackwater.errors import ConvergenceWarning
-from slackwater.solvers.coupling import Balanced
-from slackwater.solvers.dual_blocks import DualBlocks
-from slackwater.training.exact import calls_for_double
 
 pytestmark = pytest.mark.filterwarnings("ignore::slackwater.errors.ConvergenceWarning")
 
@@ -141,12 +136,15 @@ def test_predictions_in_single_precision_are_those_in_double_where_coefficients_
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-6)
 
 
-def test_a_large_c_keeps_large_sets_from_the_quick_way():
-    """Which computes in single precision."""
-    training_set = SimpleNamespace(n=9000, weights=np.ones(9000))
-    assert calls_for_double(DualBlocks(1e6, Balanced()), training_set)
-    assert not calls_for_double(DualBlocks(1e4, Balanced()), training_set)
-    assert not calls_for_double(DualBlocks(1e6, Balanced()), SimpleNamespace(n=500_000, weights=np.ones(500_000)))
+@pytest.mark.parametrize(("C", "strategy"), [(1e6, "exact"), (1.0, "sparse_kernel")])
+def test_a_large_c_keeps_large_sets_from_single_precision(C, strategy):
+    """Which all strategies but the exact one compute in; here the kernel is so narrow that either is quick."""
+    X = np.random.default_rng(0).uniform(0, 60, (8200, 3)).astype(np.float32)
+    y = (X[:, 0] > 30).astype(int)
+    model = SVC(C=C, gamma=1.0, max_iter=3 if strategy == "exact" else 10_000).fit(X, y)
+    assert model.strategy_ == strategy
+    errors = [each for each in model.decisions_ if each.measured == "error of single precision, in margins"]
+    assert [each.outcome for each in errors] == (["taken"] if strategy == "exact" else [])
 
 
 def test_a_fit_that_rounding_keeps_from_its_tolerance_stops_with_a_warning():

@@ -19,7 +19,7 @@ import sys, warnings
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 from slackwater import SBPClassifier
-from slackwater.training import run
+from slackwater.fitting import run
 run.SECONDS_BETWEEN_CHECKPOINTS = 0.2
 X, y = make_moons(200, noise=0.2, random_state=0)
 K = rbf_kernel(X, gamma=1.0)

@@ -15,9 +15,9 @@ from slackwater import SVC, SBPClassifier
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.base import short_of_gap
 from slackwater.expansion import Expansion
+from slackwater.fitting.outcome import Ending
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import GapBelow, Progress, StopReason
-from slackwater.training.run import Ending
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_tolerance_that_was_not_stated_is_not_called_none(n):
     budget = {"max_iter": 1} if n == 400 else {"max_time": 1e-6}
     (said,) = words_of(SVC(C=10.0, **budget), X, y)
     assert "None" not in said
-    assert ("above the default tolerance 0.001" in said) == (n == 400)
+    assert ("above the default tolerance 0.0001" in said) == (n == 400)
     assert ("estimated relative gap" in said) == (n == 9000)
 
 

@@ -9,8 +9,8 @@ from problems import gaussian_gram
 from slackwater.gram import _narrow_loops
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.narrow import NEGLIGIBLE, Leaves, NarrowRows, narrow_combinations, worthwhile_narrow_rows
-from slackwater.kernels import Gaussian, Linear, as_points
+from slackwater.gram.narrow import NEGLIGIBLE, Leaves, NarrowRows, cut_off, narrow_combinations, share_above_negligible
+from slackwater.kernels import Gaussian, as_points
 from slackwater.kernels.blocks import combinations
 from slackwater.workers import Workers
 
@@ -73,24 +73,25 @@ def test_blocks_agree_with_the_rows_they_stand_for():
 def test_far_pairs_are_never_computed_and_near_ones_are_charged():
     X = scattered(12_000, d=2)
     features = features_of(X, gamma=4.0)
-    found = worthwhile_narrow_rows(features, np.random.default_rng(0))
-    assert found is not None
-    _, rows = found
+    leaves = Leaves(features.points)
+    assert leaves.share_near(cut_off(features.kernel)) < 0.3
+    rows = NarrowRows(features.kernel, leaves, features.ledger, features.workers)
     assert rows.indptr[-1] <= features.ledger.train <= 0.3 * 12_000**2
 
 
-@pytest.mark.parametrize(
-    "features",
-    [
-        features_of(scattered(2000), gamma=1e-4),  # wide: every value matters
-        features_of(np.random.default_rng(0).normal(size=(2000, 60)), gamma=1.0),  # no box of 60 dimensions is far
-        features_of(scattered(2000), matrix_bytes=1000),  # no room
-        features_of(scattered(2000), kernel=Linear()),
-    ],
-    ids=["wide", "many dimensions", "no room", "not a Gaussian"],
-)
-def test_other_kernels_are_left_to_other_ways(features):
-    assert worthwhile_narrow_rows(features, np.random.default_rng(0)) is None
+@pytest.mark.parametrize(("gamma", "least", "most"), [(1e-4, 1.0, 1.0), (1.0, 0.0, 0.02)])
+def test_the_share_of_values_that_are_not_negligible_is_estimated(gamma, least, most):
+    features = features_of(scattered(2000), gamma=gamma)
+    share = share_above_negligible(features, np.random.default_rng(0))
+    whole = features.columns(np.arange(2000))
+    np.fill_diagonal(whole, 0.0)
+    assert least <= share <= most
+    assert share == pytest.approx(np.mean(whole > NEGLIGIBLE), abs=1e-3)
+
+
+def test_no_box_of_sixty_dimensions_is_far():
+    features = features_of(np.random.default_rng(0).normal(size=(2000, 60)), gamma=1.0)
+    assert Leaves(features.points).share_near(cut_off(features.kernel)) > 0.3
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -17,6 +17,17 @@ from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.expansion import Expansion, decision_values
+from slackwater.fitting.context import FitContext, Persistence, Stopping
+from slackwater.fitting.outcome import Ending, Outcome
+from slackwater.fitting.run import train
+from slackwater.fitting.settings import Settings
+from slackwater.fitting.training_set import (
+    KernelJudge,
+    TrainingSet,
+    feature_training_set,
+    precomputed_training_set,
+    require_semidefinite,
+)
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.points import as_points
 from slackwater.kernels.registry import make_kernel
@@ -30,14 +41,7 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.training.run import Ending, Outcome, Plan, train
-from slackwater.training.training_set import (
-    KernelJudge,
-    TrainingSet,
-    feature_training_set,
-    precomputed_training_set,
-    require_semidefinite,
-)
+from slackwater.tracing import ProgressLine
 from slackwater.workers import Workers, physical_memory, thread_count
 
 _REMEDIES = {
@@ -55,6 +59,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
     _judge_kernel: ClassVar[KernelJudge] = staticmethod(require_semidefinite)
+    _settings: ClassVar[Settings] = Settings()
 
     def _solver(self, n_classes: int) -> Solver:
         """The algorithm, from the parameters."""
@@ -78,13 +83,15 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self, self._rules)
         X = check_rows(self, X, reset=True)
-        targets = check_targets(y, _length(X), sample_weight, self.class_weight)
+        targets = check_targets(y, length(X), sample_weight, self.class_weight)
         seed = self._seed()
         with Workers(thread_count(self.n_jobs)) as workers:
             kernel, training_set = self._training_set(X, targets, seed, workers)
             solver = self._solver(len(targets.classes))
             self._check_affordable(solver, training_set, len(targets.classes))
-            outcome = self._train(solver, training_set, len(targets.classes), seed)
+            context = self._context(solver, training_set, len(targets.classes), seed)
+            with context.interruptible():
+                outcome = self._train(context)
         self.classes_ = targets.classes
         self._kernel: Any = kernel
         self._keep_model(X, training_set, [ending.expansion for ending in outcome.endings])
@@ -167,20 +174,25 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What a step of one problem may need."""
         return int(training_set.rows.n * solver.rows_a_step)
 
-    def _train(self, solver: Any, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        return train(solver, training_set, n_classes, seed, self._plan(self.tol, training_set))
-
-    def _plan(self, tol: float, training_set: TrainingSet) -> Plan:
-        return Plan(
-            tol=float(tol),
-            n_examples=training_set.n,
-            make_goals=self._goals,
-            make_limits=self._limits,
-            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
-            previous=getattr(self, "_previous", None) if self.warm_start else None,
-            keep=bool(self.warm_start),
-            verbose=bool(self.verbose),
+    def _context(self, solver: Solver, training_set: TrainingSet, n_classes: int, seed: int) -> FitContext:
+        """This fit, as everyone who takes part in it sees it."""
+        return FitContext(
+            solver,
+            training_set,
+            n_classes,
+            seed,
+            Stopping(None if self.tol is None else float(self.tol), self._goals, self._limits),
+            Persistence(
+                checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+                previous=getattr(self, "_previous", None) if self.warm_start else None,
+                keep=bool(self.warm_start),
+            ),
+            settings=self._settings,
+            watchers=[ProgressLine()] if self.verbose else [],
         )
+
+    def _train(self, context: FitContext) -> Outcome:
+        return train(context, float(self.tol), context.training_set)
 
     def _goals(self, tol: float) -> list[StoppingRule]:
         """What training is meant to reach; the other rules are budgets."""
@@ -225,9 +237,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep_account(self, training_set: TrainingSet, outcome: Outcome) -> None:
         found = [ending.assessment for ending in outcome.endings]
-        self.margin_ = _one_or_all([each.margin for each in found])
-        self.gap_ = _one_or_all([each.gap if training_set.certified else math.nan for each in found])
-        self.slack_nu_ = _one_or_all([each.slack_nu for each in found])
+        self.margin_ = one_or_all([each.margin for each in found])
+        self.gap_ = one_or_all([each.gap if training_set.certified else math.nan for each in found])
+        self.slack_nu_ = one_or_all([each.slack_nu for each in found])
         self.n_iter_ = max(ending.steps for ending in outcome.endings)
         before = self._evaluations_before(outcome)
         self.n_kernel_evals_ = before + training_set.ledger.train
@@ -324,9 +336,9 @@ def _stacked(expansions: Sequence[Expansion], support: NDArray[np.intp]) -> NDAr
     return stacked
 
 
-def _one_or_all(values: list[float]) -> Any:
+def one_or_all(values: list[float]) -> Any:
     return values[0] if len(values) == 1 else np.array(values)
 
 
-def _length(X: Any) -> int:
+def length(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)

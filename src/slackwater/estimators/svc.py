@@ -7,18 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from slackwater.estimators.base import KernelClassifier, short_of_gap
-from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, optional, positive
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from slackwater.estimators.base import KernelClassifier, length, one_or_all, short_of_gap
+from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, one_of, optional, positive
+from slackwater.estimators.validation import Targets, check_rows, check_targets, same_rows, take
+from slackwater.fitting.certify import Evaluated, proven_gaps
+from slackwater.fitting.context import FitContext
+from slackwater.fitting.decisions import Decisions
+from slackwater.fitting.fit import STRATEGIES, fit
+from slackwater.fitting.outcome import Ending, Outcome
+from slackwater.fitting.training_set import (
+    KernelJudge,
+    TrainingSet,
+    feature_training_set,
+    precomputed_training_set,
+    warn_if_indefinite,
+)
+from slackwater.kernels.points import as_points
+from slackwater.solvers.base import Solver
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
-from slackwater.solvers.stationary import StationaryBlocks
 from slackwater.stopping import BoundStalled, StoppingRule, ViolationBelow
-from slackwater.training.exact import DEFAULT_TOL, DEFAULT_VIOLATION, as_given, calls_for_double, precise_enough, train_exactly
-from slackwater.training.fallback import with_fallbacks
-from slackwater.training.narrowing import train_on_narrow_rows
-from slackwater.training.quick import FEWEST_EXAMPLES, train_quickly
-from slackwater.training.run import Ending, Outcome
-from slackwater.training.training_set import KernelJudge, TrainingSet, warn_if_indefinite
+from slackwater.workers import Workers, thread_count
 
 
 class SVC(KernelClassifier):
@@ -170,6 +182,7 @@ class SVC(KernelClassifier):
             "False",
             "For probabilities use sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False).",
         ),
+        "strategy": one_of(("auto", *STRATEGIES), "auto lets the data decide."),
         "break_ties": flag("It has no effect: predict takes the class of the largest decision value in any case."),
     }
 
@@ -195,6 +208,7 @@ class SVC(KernelClassifier):
         cache_size: float | None = None,
         warm_start: bool = False,
         checkpoint: Any = None,
+        strategy: str = "auto",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         n_jobs: int | None = None,
@@ -220,6 +234,7 @@ class SVC(KernelClassifier):
         self.cache_size = cache_size
         self.warm_start = warm_start
         self.checkpoint = checkpoint
+        self.strategy = strategy
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.n_jobs = n_jobs
@@ -236,40 +251,116 @@ class SVC(KernelClassifier):
     def _least_evaluations(self, solver: DualBlocks, training_set: TrainingSet) -> int:
         return solver.least_evaluations(training_set.rows.n)
 
-    def _train(self, solver: DualBlocks, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
-        default = DEFAULT_TOL if training_set.certified else DEFAULT_VIOLATION
-        self._aim: float | None = default if self.tol is None else float(self.tol)
-        plan = self._plan(self._aim, training_set)
+    def _context(self, solver: Solver, training_set: TrainingSet, n_classes: int, seed: int) -> FitContext:
+        context = super()._context(solver, training_set, n_classes, seed)
         if not training_set.certified:
-            stationary = StationaryBlocks(solver.C, solver.coupling, solver.problems)
-            plan = replace(plan, make_goals=lambda tol: [ViolationBelow(tol)])
-            return train_exactly(stationary, training_set, n_classes, seed, plan, training_set.features)
-        state_is_kept = self.warm_start or self.checkpoint is not None
-        limited = self.max_kernel_evals is not None or self.early_stopping
-        large = training_set.features is not None and training_set.n >= FEWEST_EXAMPLES
-        if large and not state_is_kept and not limited and not calls_for_double(solver, training_set):
-            if self.tol is None:
-                self._aim = None  # the quick way has goals of its own
-                outcome = train_quickly(solver, training_set, n_classes, seed, plan)
-                return with_fallbacks(outcome, plan.fallbacks, training_set, n_classes, solver.C, seed)
-            on_narrow_rows = train_on_narrow_rows(solver, training_set, n_classes, seed, plan)
-            if on_narrow_rows is not None:
-                return on_narrow_rows
-        if state_is_kept or self.tol is not None:  # a state may be continued to any tolerance
-            return train_exactly(solver, training_set, n_classes, seed, plan, as_given(solver, training_set))
-        return train_exactly(solver, training_set, n_classes, seed, plan, precise_enough(solver, training_set))
+            context.stopping = replace(context.stopping, make_goals=lambda tol: [ViolationBelow(tol)])
+        context.strategy = self.strategy
+        return context
+
+    def _train(self, context: FitContext) -> Outcome:
+        return fit(context)
+
+    def _keep_account(self, training_set: TrainingSet, outcome: Outcome) -> None:
+        super()._keep_account(training_set, outcome)
+        self.strategy_ = outcome.strategy
+        self.decisions_ = outcome.decisions or Decisions()
+        self.certified_ = training_set.certified and all(each.certified for each in outcome.endings)
+
+    def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Prove how near the model is to the optimum of given training data, and keep that as ``gap_``.
+
+        Every kernel value between the examples and the support vectors is computed once, and as many again at most for
+        a good lower bound on the optimum (twice as many for a subspace model). Up to rounding, the optimum's objective
+        is at least (1 - gap) times that of the model.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Training data, as for ``fit``: usually the same. Labels must be among ``classes_``.
+
+        Returns
+        -------
+        float, or ndarray of shape (n_classes,)
+            The proven relative gap, now also ``gap_``; ``certified_`` is True.
+        """
+        check_is_fitted(self)
+        X = check_rows(self, X, reset=False)
+        targets = check_targets(y, length(X), sample_weight, self.class_weight)
+        if not np.array_equal(targets.classes, self.classes_):
+            raise ValueError(
+                f"y must have the classes of the model, {self.classes_.tolist()}, got {targets.classes.tolist()}. "
+                "certify takes the data that a model was trained on, or others of the same classes."
+            )
+        with Workers(thread_count(self.n_jobs)) as workers:
+            training_set = self._examples(X, targets, workers)
+            if not training_set.certified:
+                raise ValueError("kernel must be positive semi-definite: without that there is no gap to prove.")
+            solver = self._solver(len(self.classes_))
+            context = self._context(solver, training_set, len(self.classes_), self._seed())
+            with context.interruptible():
+                gaps = proven_gaps(context, self._evaluated(X, training_set))
+        self.gap_ = one_or_all(gaps)
+        self.certified_ = True
+        return self.gap_
+
+    def _examples(self, X: Any, targets: Targets, workers: Workers) -> TrainingSet:
+        """Examples with the kernel of the model; gamma is the model's, whatever "scale" would be here."""
+        rng, judge = np.random.default_rng(self._seed()), type(self)._judge_kernel
+        if self._kernel is None:
+            return precomputed_training_set(X, targets.codes, targets.weights, 0.0, rng, judge)
+        return feature_training_set(
+            as_points(X), self._kernel, targets.codes, targets.weights, 0.0, *self._memory(), workers, rng, judge
+        )
+
+    def _evaluated(self, X: Any, training_set: TrainingSet) -> list[Evaluated]:
+        """The model of each problem at the examples, and its coefficients, if its support vectors are among them."""
+        kept, at_support = training_set.kept, self._support_rows(X)
+        values = self._values(take(X, kept)) - self.intercept_
+        own = self._values(self.support_vectors_ if self._kernel is not None else X[self.support_]) - self.intercept_
+        places = np.searchsorted(kept, self.support_)
+        among = at_support and bool((kept[np.minimum(places, len(kept) - 1)] == self.support_).all())
+        found = []
+        for number, coefficients in enumerate(self.dual_coef_):
+            dense = np.zeros(len(kept))
+            if among:
+                dense[places] = coefficients
+            squared = max(float(coefficients @ own[:, number]), 0.0)
+            found.append(
+                Evaluated(values[:, number], float(self.intercept_[number]), squared, dense if among else None)
+            )
+        return found
+
+    def _support_rows(self, X: Any) -> bool:
+        """Whether the rows of X at ``support_`` are the support vectors."""
+        if self._kernel is None:
+            return bool(X.shape[0] == self.n_features_in_)
+        if length(X) <= int(self.support_.max(initial=0)):
+            return False
+        return same_rows(as_points(X).take(self.support_).raw, self.support_vectors_)
 
     def _shortfall(self, endings: Sequence[Ending]) -> str:
+        """By how much training has missed its goals; nothing where it has not."""
         worst = max(ending.assessment.gap for ending in endings)
-        if self._aim is None:
-            return f"before the quick way had come to its end, at an estimated relative gap of {worst:.3g}"
-        name = "the default tolerance " if self.tol is None else "tol="
+        if not math.isnan(worst) and not self._aims_at_a_gap():
+            return f"before the strategy ({self.strategy_}) was done, at an estimated relative gap of {worst:.3g}"
+        name, aim = "tol=", self.tol
+        if aim is None:
+            tolerance = self._settings.tolerance
+            name, aim = "the default tolerance ", tolerance.exact_gap
+            if math.isnan(worst):
+                aim = tolerance.exact_violation
         if math.isnan(worst):
             violation = max(ending.assessment.violation for ending in endings)
-            return f"with the optimality conditions violated by {violation:.3g}, above {name}{self._aim:g}"
-        return short_of_gap(endings, self._aim, name)
+            return f"with the optimality conditions violated by {violation:.3g}, above {name}{aim:g}"
+        return short_of_gap(endings, aim, name)
 
     def _or_else(self) -> str:
-        if self._aim is None:
+        if not self._aims_at_a_gap():
             return ""
         return ", or pass a larger tol to accept this one" if self.tol is None else super()._or_else()
+
+    def _aims_at_a_gap(self) -> bool:
+        """Whether the fit had a tolerance of its own, stated or by default, rather than one that a sample chose."""
+        chosen = len(self.decisions_.of("tolerance")) > 0
+        return self.tol is not None or (self.strategy_ == "exact" and not chosen)

@@ -121,6 +121,20 @@ def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targ
     return Targets(classes, codes.astype(np.intp), weights)
 
 
+def take(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of an array, a sparse matrix or a sequence of objects."""
+    return X[rows] if hasattr(X, "shape") else [X[int(row)] for row in rows]
+
+
+def same_rows(one: Any, other: Any) -> bool:
+    """Whether two collections of examples hold the same."""
+    if sparse.issparse(one) != sparse.issparse(other):
+        return False
+    if sparse.issparse(one):
+        return bool(one.shape == other.shape and (one != other).nnz == 0)
+    return bool(np.array_equal(np.asarray(one), np.asarray(other)))
+
+
 def _require_summable(weights: NDArray[np.float64]) -> None:
     """Doubles have sixteen digits: a weight too small beside the sum of all of them would not count at all."""
     total, least = float(weights.sum()), float(weights.min())

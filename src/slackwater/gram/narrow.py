@@ -26,7 +26,6 @@ from slackwater.workers import Workers
 NEGLIGIBLE = 1e-4  # kernel values below this are taken for zero
 _LEAF = 128
 _PROBES = 4096
-_MOST_THAT_MATTERS = 0.02  # kernel values
 _MOST_NEAR = 0.3  # pairs of leaves
 _LEAVES_AT_A_TIME = 16
 _FEWEST_SUPPORT, _FEWEST_POINTS = 4096, 512  # for sorting the support vectors into leaves to pay
@@ -60,24 +59,15 @@ class SparseRows:
         _narrow_loops.add_rows(responses, labels, rows.indptr, rows.columns, rows.values, self.places, amounts)
 
 
-def worthwhile_narrow_rows(features: Features, rng: np.random.Generator) -> tuple[IndexArray, NarrowRows] | None:
-    """The matrix of a narrow kernel, and the order of its points; None if the kernel is not narrow enough."""
-    kernel, points = features.kernel, features.points
-    if not isinstance(kernel, Gaussian) or not isinstance(points, DensePoints):
-        return None
-    share = _share_that_matters(features, rng)
-    if share > _MOST_THAT_MATTERS or 8.0 * share * features.n**2 > features.matrix_bytes:
-        return None
-    leaves = Leaves(points)
-    limit = -math.log(NEGLIGIBLE) / kernel.gamma
-    if leaves.share_near(limit) > _MOST_NEAR:
-        return None
-    return leaves.order, NarrowRows(kernel, leaves, features.ledger, features.workers)
+def cut_off(kernel: Gaussian) -> float:
+    """The squared distance beyond which kernel values are negligible."""
+    return -math.log(NEGLIGIBLE) / kernel.gamma
 
 
-def _share_that_matters(features: Features, rng: np.random.Generator) -> float:
+def share_above_negligible(features: Features, rng: np.random.Generator) -> float:
     """The share of kernel values that are not negligible, from a sample; a point's value with itself aside."""
-    rows, columns = np.split(rng.permutation(features.n)[:_PROBES], [_PROBES // 8])
+    probes = rng.permutation(features.n)[:_PROBES]
+    rows, columns = np.split(probes, [len(probes) // 8])
     sample = features.part(np.concatenate([rows, columns]))
     values = sample.columns(np.arange(len(rows)))[len(rows) :]
     return float(np.mean(values > NEGLIGIBLE))
@@ -262,7 +252,7 @@ class NarrowRows:
         return out
 
     def _build(self, kernel: Gaussian, leaves: Leaves, workers: Workers) -> None:
-        limit = -math.log(NEGLIGIBLE) / kernel.gamma
+        limit = cut_off(kernel)
 
         def compute(leaf: int) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64], int]:
             return _rows_of_leaf(kernel, leaves, leaf, limit)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.expansion import decision_values
+from slackwater.fitting.training_set import TrainingSet, feature_training_set
 from slackwater.kernels.points import as_points
 from slackwater.kernels.radial import Gaussian
 from slackwater.reproduction.job import Advance
@@ -21,7 +22,6 @@ from slackwater.solvers.drive import Task, drive
 from slackwater.solvers.sbp import SBPState, StochasticBatchPerceptron
 from slackwater.stopping import MaxSeconds, Progress, StoppingRule
 from slackwater.tracing import Callback, Clock, Snapshot
-from slackwater.training.training_set import TrainingSet, feature_training_set
 from slackwater.workers import Workers, thread_count
 
 _LOOKS_RATIO = math.sqrt(2.0)  # of the times at which a curve has points

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from slackwater.estimators.baselines.common import ROW_RULES, TOL, RowBaseline
 from slackwater.estimators.parameters import COMMON, Rule, positive
+from slackwater.fitting.outcome import Ending
 from slackwater.solvers.sdca import SDCA
 from slackwater.solvers.smo import SMO, SMOPairs, SMOSingles
 from slackwater.stopping import StoppingRule, ViolationBelow
-from slackwater.training.run import Ending
 
 _C = {"C": positive("It is what a unit of hinge loss costs.")}
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from slackwater.estimators.baselines.common import KERNEL_RULES, KernelBaseline
 from slackwater.estimators.parameters import Rule, is_whole, one_of, whole_from
+from slackwater.fitting.outcome import Ending
 from slackwater.solvers.perceptron import CONVERSIONS, Perceptron
 from slackwater.stopping import MaxEpochs, StoppingRule, ViolationBelow
-from slackwater.training.run import Ending
 
 
 @dataclass(eq=False, repr=False)

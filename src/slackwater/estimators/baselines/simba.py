@@ -13,13 +13,13 @@ from slackwater.estimators.baselines.common import TOL, TRAINING_RULES, Baseline
 from slackwater.estimators.parameters import Rule
 from slackwater.estimators.sbp import NU
 from slackwater.estimators.validation import Targets
+from slackwater.fitting.training_set import TrainingSet, feature_training_set
 from slackwater.gram.table import FeatureTable
 from slackwater.kernels.base import Kernel, as_vectors
 from slackwater.kernels.dot import Linear
 from slackwater.kernels.points import as_points
 from slackwater.solvers.base import Solver
 from slackwater.solvers.simba import SIMBA
-from slackwater.training.training_set import TrainingSet, feature_training_set
 from slackwater.workers import Workers
 
 

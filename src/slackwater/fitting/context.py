@@ -1,0 +1,160 @@
+"""What everyone who takes part in a fit shares: solver, seed, clock, budgets, callbacks, settings, decisions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slackwater.fitting.decisions import Decision, Decisions, decide
+from slackwater.fitting.fallback import Fallback
+from slackwater.fitting.outcome import Previous
+from slackwater.fitting.settings import Settings
+from slackwater.fitting.training_set import TrainingSet
+from slackwater.solvers.drive import Task, drive, interrupt_flag
+from slackwater.stopping import Progress, StoppingRule, StopReason
+from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder
+from slackwater.workers import Workers
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """What ends a problem: goals for a tolerance, and budgets, made anew for each problem."""
+
+    tol: float | None  # None: the fit chooses
+    make_goals: Callable[[float], list[StoppingRule]]
+    make_limits: Callable[[], list[StoppingRule]]
+
+    def rules(self, tol: float) -> list[StoppingRule]:
+        return [*self.make_goals(tol), *self.make_limits()]
+
+
+@dataclass(frozen=True)
+class Persistence:
+    """Where a training state is kept and comes from."""
+
+    checkpoint: Path | None = None
+    previous: Previous | None = None
+    keep: bool = False  # where the run ends, for warm_start
+
+    @property
+    def used(self) -> bool:
+        return self.checkpoint is not None or self.keep
+
+
+@dataclass
+class FitContext:
+    """One fit, from its data to its decisions. Strategies read it, and record in it what they decide."""
+
+    solver: Any
+    training_set: TrainingSet
+    n_classes: int
+    seed: int
+    stopping: Stopping
+    persistence: Persistence = field(default_factory=Persistence)
+    settings: Settings = field(default_factory=Settings)
+    strategy: str = "auto"
+    watchers: Sequence[Callback] = ()
+    recorder: Recorder = field(default_factory=Recorder)
+    clock: Clock = field(default_factory=Clock)
+    interrupted: threading.Event = field(default_factory=threading.Event)
+    decisions: Decisions = field(default_factory=Decisions)
+    fallbacks: dict[int, Fallback] = field(default_factory=dict)  # the best models of the sample, by problem
+    stages: int = 0  # driven so far
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Ctrl-C brings the fit to an early end, with a model, also between its stages."""
+        with interrupt_flag() as self.interrupted:
+            yield
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """For choices that strategies make; the problems have streams of their own."""
+        return np.random.default_rng(self.seed)
+
+    @property
+    def callbacks(self) -> list[Callback]:
+        return [self.recorder, *self.watchers]
+
+    @property
+    def forced(self) -> bool:
+        return self.strategy != "auto"
+
+    def decide(self, strategy: str, measured: str, value: float, relation: str, limit: float) -> bool:
+        """Record a measurement; whether the strategy is still possible. A forced one is, whatever was measured."""
+        forced = self.strategy == strategy
+        decision = decide(strategy, measured, value, relation, limit, forced, self.clock.seconds())
+        self.note(decision)
+        return decision.positive
+
+    def note(self, decision: Decision) -> None:
+        self.decisions.append(decision)
+        with self.clock.paused():
+            for callback in self.watchers:
+                if isinstance(callback, DecisionWatcher):
+                    callback.decided(decision)
+
+    def tasks(self, training_set: TrainingSet, tol: float) -> list[Task]:
+        """The problems of a training set, from scratch."""
+        # Every problem draws from the same stream: two classes that lack the same example ask for one row.
+        tasks = []
+        for number, problem in enumerate(training_set.problems(self.n_classes)):
+            state = self.solver.start(problem, np.random.default_rng(self.seed))
+            tasks.append(Task(number, problem, state, self.stopping.rules(tol)))
+        return tasks
+
+    def cut_short(self) -> StopReason | None:
+        """Ctrl-C or a limit of time, if it asks for an end."""
+        if self.interrupted.is_set():
+            return StopReason.INTERRUPT
+        progress = Progress(steps=1, evaluations=0, seconds=self.clock.seconds(), next_cost=0)
+        late = any(rule(progress) is StopReason.SECONDS for rule in self.stopping.make_limits())
+        return StopReason.SECONDS if late else None
+
+    def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
+        """One stage of a fit that has several: solve; whether all problems came to their tolerance.
+
+        If not, they are at the best points on the way.
+        """
+        whole = training_set.n == self.training_set.n
+        for task in tasks:
+            self.solver.forget_best(task.state, by_objective=self.stages > 0 or whole)
+        self.stages += 1
+        features = training_set.features
+        self.run(tasks, training_set, None if features is None else features.workers)
+        for task in tasks:
+            if task.state.best.exists() and not task.state.best.by_objective:
+                self.fallbacks[task.number] = Fallback.of(task.state.best, task.problem.labels, training_set.kept)
+        for task in tasks:
+            if task.reason is not StopReason.TOLERANCE and task.assessment is not None:
+                task.assessment = self.solver.restore_best(task.problem, task.state, task.assessment)
+        if self.interrupted.is_set():  # a stage that has come to its end is not the end of the fit
+            for task in tasks:
+                task.reason = StopReason.INTERRUPT
+        return all(task.reason is StopReason.TOLERANCE for task in tasks)
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        training_set: TrainingSet,
+        workers: Workers | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> None:
+        """The training loop, with everybody who watches this fit."""
+        drive(
+            self.solver,
+            tasks,
+            training_set.rows,
+            training_set.ledger,
+            self.clock,
+            [*self.callbacks, *callbacks],
+            workers,
+            self.interrupted,
+        )

@@ -1,0 +1,142 @@
+"""How ``SVC`` is trained: by the first strategy that serves the data, or by the one that the user forces.
+
+The order is sparse_kernel, subspace, screening, exact. Where the gap is to be proven (a stated ``tol``), only
+sparse_kernel and exact are tried. Fits of few examples, and those that keep a state, count kernel evaluations or hold
+out examples, are exact. Every measurement on the way is a decision that users see.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from slackwater.fitting.audit import Audit
+from slackwater.fitting.context import FitContext
+from slackwater.fitting.fallback import with_fallbacks
+from slackwater.fitting.outcome import Ending, Outcome
+from slackwater.fitting.sample import Sample, solve_sample
+from slackwater.fitting.strategies import exact, screening, sparse_kernel, subspace
+from slackwater.solvers.stationary import StationaryBlocks
+
+STRATEGIES = (sparse_kernel.NAME, subspace.NAME, screening.NAME, exact.NAME)
+UNFINISHED_SAMPLE = "sample"  # what strategy_ says where a budget ended the fit while the sample was being solved
+
+
+def fit(context: FitContext) -> Outcome:
+    """Train one model for each binary problem."""
+    _require_possible(context)
+    outcome = None
+    if not context.training_set.certified:
+        outcome = _stationary(context)
+    elif context.strategy != exact.NAME and _exact_is_called_for(context):
+        outcome = exact.from_scratch(context)
+    if outcome is None:
+        outcome = _by_strategies(context) or exact.from_scratch(context)
+    return outcome._replace(strategy=outcome.strategy or exact.NAME, decisions=context.decisions)
+
+
+def _require_possible(context: FitContext) -> None:
+    """Refuse a strategy that cannot serve this fit, before any long work."""
+    if context.strategy in ("auto", exact.NAME):
+        return
+    hindrance = _hindrance(context)
+    if context.stopping.tol is not None and context.strategy != sparse_kernel.NAME:
+        hindrance = hindrance or "it proves no gap, and tol is to be proven: leave tol=None"
+    if hindrance is not None:
+        raise ValueError(
+            f"strategy={context.strategy!r} cannot serve this fit: {hindrance}, or use strategy='auto' or 'exact'."
+        )
+
+
+def _hindrance(context: FitContext) -> str | None:
+    """Why no strategy but the exact one is possible, and what to change."""
+    training_set = context.training_set
+    if not training_set.certified:
+        return "the kernel is not positive semi-definite. Use one that is"
+    if training_set.features is None:
+        return "it needs feature vectors, got kernel='precomputed'. Pass features"
+    if context.persistence.used:
+        return "it keeps no state to continue from. Leave warm_start=False and checkpoint=None"
+    if training_set.ledger.limit is not None:
+        return "it does not count kernel evaluations in advance. Leave max_kernel_evals=None"
+    if training_set.held_out.any():
+        return "it does not hold out examples. Leave early_stopping=False"
+    return None
+
+
+def _exact_is_called_for(context: FitContext) -> bool:
+    """Whether the exact strategy is the only one, or quick and precise where others are not."""
+    if _hindrance(context) is not None:
+        return True
+    if context.forced:
+        return False
+    n, settings = context.training_set.n, context.settings
+    if context.decide(exact.NAME, "examples", n, "<", settings.min_examples):
+        return True
+    error = exact.single_precision_error(context.solver, context.training_set)
+    if error <= 1.0 or n > settings.precision.max_examples_double:
+        return False
+    return context.decide(exact.NAME, "error of single precision, in margins", error, ">", 1.0)
+
+
+def _stationary(context: FitContext) -> Outcome:
+    """An indefinite kernel: a stationary point, by the rows as they are."""
+    solver, stated = context.solver, context.stopping.tol
+    context.solver = StationaryBlocks(solver.C, solver.coupling, solver.problems)
+    tol = context.settings.tolerance.exact_violation if stated is None else stated
+    return exact.on_rows_of(context.training_set.features, context, tol)
+
+
+def _by_strategies(context: FitContext) -> Outcome | None:
+    """Models by the first strategy that serves; None where a proven gap takes the exact one from scratch."""
+    tried = STRATEGIES if not context.forced else (context.strategy,)
+    endings, strategy = _first_that_serves(context, tried)
+    if endings is None:
+        if context.forced and context.strategy != exact.NAME:
+            raise ValueError(_cannot_serve(context))
+        return None
+    judges = np.random.default_rng(context.seed).permutation(context.training_set.order)
+    endings = with_fallbacks(
+        endings,
+        context.fallbacks,
+        context.training_set,
+        context.n_classes,
+        context.solver.C,
+        judges[: context.settings.fallback_examples],
+    )
+    return Outcome(endings, context.recorder, strategy=strategy)
+
+
+def _first_that_serves(context: FitContext, tried: tuple[str, ...]) -> tuple[list[Ending] | None, str]:
+    """The models of the first strategy that serves, and its name."""
+    features = context.training_set.features
+    if features is None or (context.strategy == exact.NAME and context.stopping.tol is not None):
+        return None, exact.NAME
+    single = features.lean()
+
+    @cache
+    def sample() -> Sample:
+        placed = single.on_grid()
+        n = np.arange(context.training_set.n)
+        return solve_sample(context, context.training_set.arranged(n, context.training_set.rows, placed))
+
+    if sparse_kernel.NAME in tried:
+        endings = sparse_kernel.attempt(context, single, sample)
+        if endings is not None:
+            return endings, sparse_kernel.NAME
+    if context.stopping.tol is not None or tried == (sparse_kernel.NAME,):
+        return None, exact.NAME
+    if not sample().reached:
+        return Audit.of(sample().active).endings(), UNFINISHED_SAMPLE
+    for strategy in (subspace, screening):
+        endings = strategy.attempt(context, sample()) if strategy.NAME in tried else None
+        if endings is not None:
+            return endings, strategy.NAME
+    return (exact.from_sample(context, sample()) if exact.NAME in tried else None), exact.NAME
+
+
+def _cannot_serve(context: FitContext) -> str:
+    declined = [each for each in context.decisions.of(context.strategy) if not each.positive]
+    why = f"{declined[-1].measured} is {declined[-1].value:.4g}, not {declined[-1].limit}" if declined else "its kernel"
+    return f"strategy={context.strategy!r} cannot serve this data ({why}). Use strategy='auto'."

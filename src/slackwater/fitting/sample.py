@@ -1,0 +1,127 @@
+"""The sample that a default fit solves first: it chooses the tolerance, and strategies start from its solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.fitting.active_set import ActiveSet
+from slackwater.fitting.comparison import compare
+from slackwater.fitting.compression import choose_compression
+from slackwater.fitting.context import FitContext
+from slackwater.fitting.dual_solution import DualSolution
+from slackwater.fitting.settings import SampleSettings
+from slackwater.fitting.training_set import TrainingSet
+from slackwater.gram.axes import JUDGES, SAMPLE, Axes, principal_axes
+from slackwater.gram.source import IndexArray
+
+
+@dataclass
+class Sample:
+    """All examples in random order, of which the first ``seen`` were admitted to the active set or screened."""
+
+    context: FitContext
+    shuffled: IndexArray
+    active: ActiveSet
+    size: int  # of the sample itself
+    seen: int
+    tol: float  # the relative gap to solve the dual to
+    reached: bool  # False if a limit ended the sample's solution
+    compressed: bool = False
+
+    @property
+    def solution(self) -> DualSolution:
+        return self.active.solution
+
+    @cached_property
+    def axes(self) -> Axes | None:
+        """Principal axes, where fewer coordinates may be of use."""
+        judges, sample = self.shuffled[:JUDGES], self.shuffled[JUDGES:]
+        if len(sample) >= SAMPLE + JUDGES:  # the last ones: of no class more than there are of it
+            judges, sample = sample[-SAMPLE - JUDGES : -SAMPLE], sample[-SAMPLE:]
+        return principal_axes(self.solution.features, sample, judges) if len(sample) else None
+
+    def compress(self) -> None:
+        """From now on rows with such errors as the models tolerate."""
+        if not self.compressed:
+            self.active.compression = choose_compression(self.active, self.axes, self.tol)
+            self.compressed = True
+
+    def solve_first(self, count: int) -> bool:
+        """Solve for the first ``count`` examples, none of which is screened; False if a limit ended it."""
+        newcomers = np.sort(self.shuffled[self.seen : count])
+        self.seen = count
+        self.active.admit(newcomers, np.inf)
+        return self.active.solve(self.tol, worst_first=False)
+
+
+def solve_sample(context: FitContext, whole: TrainingSet) -> Sample:
+    """Solve a sample to the finest tolerance, and choose the coarsest one whose models are as good."""
+    settings = context.settings
+    shuffled = shuffled_by_class(whole, settings.sample.min_per_class, context.rng)
+    size = _sample_size(whole.n, settings.sample)
+    solution = DualSolution(context.solver, whole, context.n_classes)
+    active = ActiveSet(context, solution, np.sort(shuffled[:size]))
+    gaps = settings.tolerance.gaps
+    sample = Sample(context, shuffled, active, size, size, gaps[0], reached=True)
+    unseen = shuffled[size : size + settings.tolerance.comparison_examples]
+    models = _models_on_the_way(active, gaps)
+    sample.reached = len(models) == len(gaps)
+    if sample.reached and len(unseen):
+        sample.tol = _chosen_gap(context, active, models, unseen)
+    return sample
+
+
+@dataclass(frozen=True)
+class _Models:
+    """Coefficients and scalings of all problems at some moment."""
+
+    signed: NDArray[np.float64]
+    scalings: NDArray[np.float64]
+
+
+def _models_on_the_way(active: ActiveSet, gaps: tuple[float, ...]) -> list[_Models]:
+    """The models at each gap, as far as no limit ends the solution."""
+    models = []
+    for gap in gaps:
+        if not active.solve(gap):
+            break
+        models.append(_Models(active.solution.signed(active.examples), np.array(active.solution.scalings)))
+    return models
+
+
+def _chosen_gap(context: FitContext, active: ActiveSet, models: list[_Models], unseen: IndexArray) -> float:
+    """The coarsest gap whose models are no worse than those of the finest one on unseen examples."""
+    solution, settings = active.solution, context.settings.tolerance
+    coefficients = np.concatenate([each.signed for each in models])
+    used = np.flatnonzero(coefficients.any(axis=0))
+    values = solution.features.values(unseen, active.examples[used], coefficients[:, used])
+    wrong = [
+        solution.wrong(unseen, each.scalings[:, :1] * own + each.scalings[:, 1:])
+        for own, each in zip(np.split(values.T, len(models)), models, strict=True)
+    ]
+    for gap, each in zip(settings.gaps[:-1], wrong[:-1], strict=True):
+        found = compare(each, wrong[-1], solution.whole.weights[unseen])
+        measured = f"error of gap {gap:g} above that of {settings.gaps[-1]:g}, 95 % limit"
+        if context.decide("tolerance", measured, found.required_margin, "<=", settings.max_deficit):
+            return gap
+    return settings.gaps[-1]
+
+
+def _sample_size(n: int, settings: SampleSettings) -> int:
+    size = min(max(int(n * settings.fraction), settings.min_examples), settings.max_examples)
+    return min(size, (n + 1) // 2)
+
+
+def shuffled_by_class(training_set: TrainingSet, least: int, rng: np.random.Generator) -> IndexArray:
+    """All examples in random order, some of each class in front; it depends on their content, not on their order."""
+    shuffled = rng.permutation(training_set.order)
+    codes = training_set.codes[shuffled]
+    rank = np.empty(len(codes), dtype=np.intp)
+    for code in np.unique(codes):
+        members = np.flatnonzero(codes == code)
+        rank[members] = np.arange(len(members))
+    return np.concatenate([shuffled[rank < least], shuffled[rank >= least]])

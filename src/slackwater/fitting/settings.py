@@ -1,0 +1,146 @@
+"""Every threshold that decides how a fit is put together: meaning, unit and evidence, grouped by who asks for it.
+
+``bench/sensitivity.py`` halves and doubles each of them and prints what that does to time, error and gap.
+Constants of a numerical method (block sizes, steps of a line search) stay with that method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class SampleSettings:
+    """The sample that is solved before a strategy is chosen."""
+
+    fraction: float = 1 / 16  # of the examples
+    min_examples: int = 2048
+    max_examples: int = 16384  # its exact solution takes about two seconds
+    min_per_class: int = 32  # as far as there are as many: a class that is absent would have no model
+
+
+@dataclass(frozen=True)
+class ToleranceSettings:
+    """To what relative gap the dual is solved by default, and what may stay unknown of it."""
+
+    exact_gap: float = 1e-4  # of a fit without a sample. With 1e-3, 0.4 % of waveform's labels (3 classes) were others
+    gaps: tuple[float, ...] = (0.03, 0.01, 0.003)  # of a fit with one: the coarsest that the comparison accepts
+    max_deficit: float = 0.001  # test error: by how much a coarser gap may be worse than the finest
+    comparison_examples: int = 8192
+    max_unknown: float = 2 / 3  # of the gap: losses of screened examples and of values left out, on top of it
+
+    @property
+    def exact_violation(self) -> float:
+        """Of the optimality conditions, at the default gap: 1e-3, the default of LIBSVM."""
+        return 10.0 * self.exact_gap
+
+
+@dataclass(frozen=True)
+class PrecisionSettings:
+    """Single or double precision; errors of kernel values add up at random, weighted by the coefficients."""
+
+    min_examples_single: int = 2048  # with fewer, single precision saves nothing
+    max_examples_double: int = 2**16  # above, an exact solution in double precision is no alternative to the others
+
+
+@dataclass(frozen=True)
+class SparseKernelSettings:
+    """Sparse rows of a kernel that is narrow compared with the spread of the data."""
+
+    max_share: float = 0.02  # of the kernel values above 1e-4 (gram.narrow.NEGLIGIBLE); Forest: 0.0024
+    max_near: float = 0.3  # of the pairs of leaves, in which values may exceed that
+    audit_examples: int = 4096  # whose decision values are computed with all kernel values
+    max_corrections: int = 4  # of the responses, by the values left out, before dense rows take over
+    refinement: float = 0.3  # the next correction's tolerance, relative to the gap reached
+
+
+@dataclass(frozen=True)
+class SubspaceSettings:
+    """The best function in the span of some landmarks, with the smoothed hinge (Nyström)."""
+
+    min_examples: int = 16384  # with fewer, too few are left for the comparison, and the exact solution is quick
+    min_support_vectors: int = 2048  # expected of the exact solution, a problem; with fewer it is as quick
+    min_bounded: float = 0.1  # fraction of the sample at the upper bound where labels are noisy
+    landmarks: int = 512  # where labels are noisy; candidates for the cheap look at smoothness
+    smooth_candidates: int = 2048
+    max_smooth_landmarks: int = 1024
+    min_early_decay: float = 14.0  # of the residual of 512 candidates, from 256 to 384 landmarks: 22 to 28 on rings,
+    # checkers and spirals, 7 to 12 on waves and Forest, for which 1024 landmarks do not suffice
+    max_residual: float = 1e-3  # of K(x, x), outside of the subspace, on the average,
+    min_decay: float = 16.0  # and so many times less than outside of the subspace of half the landmarks
+    min_bounded_smooth: float = 0.01  # fraction of the sample: spirals 0.003, rings 0.02
+    smoothing: float = 1.0  # width of the smoothed corner. Narrower ones gained nothing in test error where labels are
+    smooth_smoothing: tuple[float, ...] = (0.7, 0.3)  # noisy; where the landmarks span nearly everything they did
+    max_excess: float = 0.08  # of the sample's optimum: what the subspace may cost more
+    max_half_loss: float = 0.025  # of the objective: what half of the landmarks may cost more than all of them
+    max_fading: float = 8.0  # by how much half_loss may be larger where the residual fades as landmarks are added
+    max_remaining: float = 0.005  # of the objective: what further landmarks would gain, extrapolated
+    half_loss_examples: int = 8192  # by which it is estimated
+    coefficient_check_examples: int = 2048
+    max_coefficient_loss: float = 0.005  # of the objective: what cancelling coefficients may cost
+    max_deficit: float = 0.002  # test error: by how much it may be worse than the exact solution of the same part
+    comparison_examples: int = 16384
+    newton_accuracy: float = 1e-3  # relative gain of a Newton step that ends the method,
+    newton_accuracy_on_the_way: float = 1e-2  # for all smoothing widths but the last
+    min_gap_allowance: float = 0.5  # of the gap: how far its extrapolation from two scales may be off
+
+
+@dataclass(frozen=True)
+class ScreeningSettings:
+    """Setting aside examples predicted to have zero dual variables."""
+
+    min_examples: int = 16384  # with fewer, screening costs more than it saves,
+    min_examples_if_cheap: int = 32768  # where kernel values are cheap,
+    max_support_fraction: float = 0.6  # or (twice as many) where most examples are support vectors
+    growth: int = 4  # factor by which the examples seen grow from round to round
+    margin: float = 1.1  # screening margin: examples beyond it are set aside
+    margin_on_the_way: float = 1.2  # before a round's solution has converged
+    gap_on_the_way: float = 0.2  # relative gap at which a round screens its active examples
+    min_screened_on_the_way: float = 0.2  # fraction of the active examples for moving the others to pay
+    margin_deviations: float = 1.5  # standard deviations of the change of margins that the screening margin allows for
+    watched_examples: int = 512  # whose change of margins is observed
+    min_observed: int = 64  # fewer examples do not estimate a deviation
+    max_margin: float = 4.0  # above it screening does not pay: all examples are admitted
+    max_misjudged: float = 5e-4  # fraction of the examples that are screened and on the wrong side
+    max_readmitted: float = 0.25  # fraction of the screened examples; above it all are readmitted
+    sketch_residual: float = 0.06  # of the variance that a sketch leaves out,
+    sketch_features: float = 0.25  # which pays up to this fraction of the coordinates,
+    max_sketch_undecided: float = 0.8  # and as long as it leaves at most this fraction undecided
+
+
+@dataclass(frozen=True)
+class CompressionSettings:
+    """Kernel rows in two bytes a value, of points in fewer coordinates."""
+
+    max_residual: float = 2e-4  # of gamma times a squared distance, by the coordinates left out
+    max_cost: float = 0.8  # of a row's cost in all coordinates, for fewer of them to pay
+    test_examples: int = 512  # by which the error of responses is estimated
+    share_of_gap: float = 0.5  # of the gap: what the error of responses may cost
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """The last look at a model by the kernel itself."""
+
+    share_of_evaluations: float = 0.12  # of the fit's kernel evaluations
+    min_evaluations: int = 2**24  # which take some hundredths of a second
+    min_nearest: int = 1024  # screened examples nearest to the margin that are looked at in any case
+    min_others: int = 512
+    min_wrong: int = 3  # of a sample on the wrong side; one or two are chance
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All of them."""
+
+    min_examples: int = 8192  # with fewer, the exact solution takes no time worth saving
+    min_examples_threaded: int = 4096  # with fewer, the problems of several classes take turns on one thread
+    fallback_examples: int = 2048  # by which two models are compared when a budget ends a fit
+    sample: SampleSettings = field(default_factory=SampleSettings)
+    tolerance: ToleranceSettings = field(default_factory=ToleranceSettings)
+    precision: PrecisionSettings = field(default_factory=PrecisionSettings)
+    sparse_kernel: SparseKernelSettings = field(default_factory=SparseKernelSettings)
+    subspace: SubspaceSettings = field(default_factory=SubspaceSettings)
+    screening: ScreeningSettings = field(default_factory=ScreeningSettings)
+    compression: CompressionSettings = field(default_factory=CompressionSettings)
+    audit: AuditSettings = field(default_factory=AuditSettings)

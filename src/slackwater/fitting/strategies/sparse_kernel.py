@@ -1,0 +1,162 @@
+"""Sparse kernel: the dual on sparse rows of a kernel that is narrow, and corrections for the values they leave out.
+
+Each value left out is negligible; what a hundred thousand support vectors leave out together need not be. So responses
+are computed anew now and then, with all values that tell. From there on the rows have to say only how responses
+*change*, and each round leaves an error many times smaller than the one before (iterative refinement).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.expansion import Expansion
+from slackwater.fitting.context import FitContext
+from slackwater.fitting.estimate import estimated_sum
+from slackwater.fitting.outcome import Ending, ending, with_losses
+from slackwater.fitting.sample import Sample
+from slackwater.fitting.training_set import TrainingSet
+from slackwater.gram.features import Features
+from slackwater.gram.narrow import Leaves, NarrowRows, cut_off, share_above_negligible, values_without_far_points
+from slackwater.gram.source import IndexArray
+from slackwater.kernels.points import DensePoints
+from slackwater.kernels.radial import Gaussian
+from slackwater.solvers.drive import Task
+from slackwater.stopping import Progress, StopReason, first_reason
+
+NAME = "sparse_kernel"
+
+
+def attempt(context: FitContext, features: Features, sample: Callable[[], Sample]) -> list[Ending] | None:
+    """Models on sparse rows, to the tolerance stated or else to that which the sample chooses; None if there are none.
+
+    ``features`` are all points in single precision; ``sample`` solves the sample, if it has not been yet.
+    """
+    training = _prepared(context, features)
+    if training is None:
+        return None
+    if context.stopping.tol is not None:
+        return training.exact(context.stopping.tol)
+    found = sample()
+    return training.approximate(found.tol) if found.reached else None
+
+
+def _prepared(context: FitContext, features: Features) -> SparseKernelTraining | None:
+    """Sparse rows of all points, where the kernel is so narrow that they pay."""
+    settings, kernel, points = context.settings.sparse_kernel, features.kernel, features.points
+    if not isinstance(kernel, Gaussian) or not isinstance(points, DensePoints):
+        return None
+    share = share_above_negligible(features, context.rng)
+    if not context.decide(NAME, "kernel values above 1e-4, share", share, "<=", settings.max_share):
+        return None
+    megabytes = 8.0 * share * features.n**2 / 2**20
+    if not context.decide(NAME, "memory for sparse rows, MB", megabytes, "<=", features.matrix_bytes / 2**20):
+        return None
+    leaves = Leaves(points)
+    near = leaves.share_near(cut_off(kernel))
+    if not context.decide(NAME, "pairs of leaves that are near, share", near, "<=", settings.max_near):
+        return None
+    rows = NarrowRows(kernel, leaves, features.ledger, features.workers)
+    whole = context.training_set
+    return SparseKernelTraining(context, whole, whole.arranged(leaves.order, rows, None), features, leaves.order)
+
+
+@dataclass
+class SparseKernelTraining:
+    """The problems of a training set on the sparse rows of a narrow kernel, which have an order of their own."""
+
+    context: FitContext
+    whole: TrainingSet
+    narrow: TrainingSet
+    features: Features
+    order: IndexArray
+
+    def approximate(self, tol: float) -> list[Ending]:
+        """Models with a gap of ``tol``, estimated from some of the examples."""
+        settings = self.context.settings.sparse_kernel
+        limit = (1.0 + self.context.settings.tolerance.max_unknown) * tol
+        judges = self.context.rng.permutation(self.narrow.n)[: settings.audit_examples]
+        tasks = self.context.tasks(self.narrow, tol)
+        for _ in range(settings.max_corrections):
+            reached = self.context.drive(tasks, self.narrow)
+            endings = [self._judged(task, judges) for task in tasks]
+            gap = float(np.mean([each.assessment.gap for each in endings]))
+            if not reached or self.context.decide(NAME, "relative gap with all kernel values", gap, "<=", limit):
+                return endings
+            self._correct(tasks)
+            self._go_on(tasks, tol)
+        return self._on_whole_rows(tasks, tol)
+
+    def exact(self, tol: float) -> list[Ending]:
+        """Models whose gap, with all values, is ``tol``."""
+        refinement = self.context.settings.sparse_kernel.refinement
+        finest = refinement * tol
+        aim = max(self.context.settings.tolerance.gaps[0], finest)
+        tasks = self.context.tasks(self.narrow, aim)
+        before = np.inf
+        while True:
+            reached = self.context.drive(tasks, self.narrow)
+            self._correct(tasks)
+            self.context.drive(tasks, self.narrow)  # all have ended: it assesses them as they are now
+            if not reached or all(self._is_within(task, tol) for task in tasks):
+                return [_renumbered(ending(self.context.solver, task), self.order) for task in tasks]
+            gap = max(task.assessment.gap for task in tasks if task.assessment is not None)
+            if aim == finest and gap > 0.5 * before:  # a tolerance near the rounding of the rows
+                return self._on_whole_rows(tasks, tol)
+            before, aim = gap, max(refinement * min(aim, gap), finest)
+            self._go_on(tasks, aim)
+
+    def _correct(self, tasks: Sequence[Task]) -> None:
+        """Compute the responses anew, with the values that the rows leave out."""
+        alpha = np.stack([task.state.alpha for task in tasks])
+        labels = np.stack([task.problem.labels for task in tasks])
+        support = np.flatnonzero(alpha.any(axis=0))
+        signed: NDArray[np.float64] = alpha[:, support] * labels[:, support]
+        values = values_without_far_points(self.features, self.order, self.order[support], signed)
+        for task, own in zip(tasks, values.T, strict=True):
+            task.state.responses[:] = task.problem.labels * own
+
+    def _go_on(self, tasks: Sequence[Task], tol: float) -> None:
+        for task in tasks:
+            task.rules, task.reason, task.resumed_at = self.context.stopping.rules(tol), None, task.state.step
+
+    def _is_within(self, task: Task, tol: float) -> bool:
+        if task.assessment is None:
+            raise RuntimeError("the training loop ended without assessing a model")
+        progress = Progress(0, 0, 0.0, gap=task.assessment.gap, violation=task.assessment.violation)
+        return first_reason(self.context.stopping.make_goals(tol), progress) is StopReason.TOLERANCE
+
+    def _on_whole_rows(self, tasks: Sequence[Task], tol: float) -> list[Ending]:
+        """From where the narrow rows have come to, the usual way."""
+        finer = self.context.tasks(self.whole, tol)
+        for task, done in zip(finer, tasks, strict=True):
+            task.state.step = done.state.step
+            task.state.alpha[self.order] = done.state.alpha
+            task.state.responses[self.order] = done.state.responses
+        self.context.drive(finer, self.whole)
+        return [ending(self.context.solver, task) for task in finer]
+
+    def _judged(self, task: Task, judges: IndexArray) -> Ending:
+        """The ending with all kernel values, estimated from some of the examples."""
+        found = ending(self.context.solver, task)
+        support, coefficients, bias = found.expansion.support, found.expansion.coefficients, found.expansion.bias
+        scale = self.context.solver.scaling(task.problem, task.state).scale
+        labels = task.problem.labels[judges]
+        caps = task.state.caps[judges]
+        values = self.features.values(self.order[judges], self.order[support], coefficients[None, :])[:, 0]
+        shown = scale * task.state.responses[judges] + labels * bias
+        losses = np.maximum(0.0, 1.0 - labels * (values + bias)) - np.maximum(0.0, 1.0 - shown)
+        hidden = estimated_sum(caps * losses, task.problem.n, 0.0)
+        cost = self.context.solver.C * task.problem.total_weight
+        assessment, complete = with_losses(found.assessment, hidden, cost), len(judges) == task.problem.n
+        return _renumbered(found._replace(assessment=assessment, certified=complete), self.order)
+
+
+def _renumbered(found: Ending, numbers: IndexArray) -> Ending:
+    """The same, with the numbers that the examples have in the whole."""
+    coefficients = np.zeros(len(numbers))
+    coefficients[numbers[found.expansion.support]] = found.expansion.coefficients
+    return found._replace(expansion=Expansion.from_dense(coefficients, found.expansion.bias))
