@@ -21,7 +21,7 @@ LAYERS = [
     {"water", "gram", "examples", "objectives", "theory", "features"},
     {"problem", "expansion"},
     {"solvers.base", "stopping"},
-    {"solvers", "tracing", "checkpoint"},
+    {"solvers", "tracing", "checkpoint", "callbacks"},
     {"training"},
     {"estimators"},
     {"datasets", "baselines"},

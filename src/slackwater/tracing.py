@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TextIO
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.expansion import Expansion
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import Progress
 
@@ -64,6 +65,10 @@ class Callback(Protocol):
 
     def ended(self) -> None:
         """Training is over."""
+
+
+# Shown every step: number, kernel evaluations, seconds, and what makes the models of all problems; True ends training
+Watch = Callable[[int, int, float, Callable[[], list[Expansion]]], bool]
 
 
 class Clock:

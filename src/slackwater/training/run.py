@@ -17,7 +17,7 @@ from slackwater.expansion import Expansion
 from slackwater.solvers.base import Assessment, Prudent, Solver
 from slackwater.solvers.drive import HoldoutBest, Task, drive, epochs_made
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
-from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot
+from slackwater.tracing import Callback, Clock, ProgressLine, Recorder, Snapshot, Watch
 from slackwater.training.estimate import Estimate
 from slackwater.training.training_set import TrainingSet
 from slackwater.workers import Workers
@@ -46,6 +46,7 @@ class Plan:
     previous: Previous | None = None
     keep: bool = False  # where the run ends, for warm_start
     verbose: bool = False
+    watch: Watch | None = None  # the user's callback
     fallbacks: dict[int, Any] = field(default_factory=dict)  # where a quick run puts the best models of its sample
 
     def rules(self, tol: float | None = None) -> list[StoppingRule]:
@@ -90,7 +91,7 @@ def train(
         checkpointer = Checkpointer(plan.checkpoint, owner, tasks, recorder)
         clock = checkpointer.resume(solver, training_set, clock)
         callbacks.append(checkpointer)
-    drive(solver, tasks, training_set.rows, training_set.ledger, clock, callbacks, workers)
+    drive(solver, tasks, training_set.rows, training_set.ledger, clock, callbacks, workers, watch=plan.watch)
     states = [task.state for task in tasks]
     endings = [ending(solver, task) for task in tasks]
     return Outcome(endings, recorder, Previous(data, repr(solver), seed, states) if plan.keep else None)
