@@ -7,7 +7,7 @@ import pytest
 from slackwater.callbacks import Model
 
 from sbp_paper.experiments import scaling
-from sbp_paper.experiments.scaling import BACKGROUND, GROUP, METHODS, draw_sample, iterations_to_reach, kernel
+from sbp_paper.experiments.scaling import BACKGROUND, GROUP, METHODS, draw_sample, iterations_to_reach
 
 GROUPS, EPSILON, LOSS = 7, 0.1, 0.1
 
@@ -30,8 +30,8 @@ def written_out(groups: np.ndarray) -> np.ndarray:
 
 def test_the_kernel_is_that_of_the_features(sample):
     X, points = written_out(sample.groups), sample.points()
-    np.testing.assert_allclose(kernel(points, points), X @ X.T, atol=1e-12)
-    np.testing.assert_allclose(kernel(points[3:5], points[:7]), (X @ X.T)[3:5, :7], atol=1e-12)
+    np.testing.assert_allclose(sample.kernel(points, points), X @ X.T, atol=1e-12)
+    np.testing.assert_allclose(sample.kernel(points[3:5], points[:7]), (X @ X.T)[3:5, :7], atol=1e-12)
 
 
 def test_u_has_the_norm_and_the_loss_that_are_stated(sample):

@@ -79,8 +79,18 @@ class Sample:
         return float(np.mean(self.groups == _OUTLIER))
 
     def points(self) -> Floats:
-        """The examples as ``kernel`` takes them: the group, and the example's own number."""
-        return np.column_stack([self.groups, np.arange(self.n)]).astype(np.float64)
+        """The examples as ``kernel`` takes them: by their numbers. Ties between examples must not tell of groups."""
+        return np.arange(self.n, dtype=np.float64)[:, None]
+
+    def kernel(self, first: Floats, second: Floats) -> Floats:
+        """K between examples, written down from their groups; charged as if it had been computed."""
+        numbers = [each[:, 0].astype(np.intp) for each in (first, second)]
+        rows, columns = (self.groups[each] for each in numbers)
+        inside = (rows != _OUTLIER)[:, None] & (columns != _OUTLIER)
+        values: Floats = BACKGROUND * inside
+        values += GROUP * (inside & (rows[:, None] == columns))
+        values[numbers[0][:, None] == numbers[1]] = 1.0
+        return values
 
     def excess_error(self, model: Model) -> float:
         """Exact expected 0/1 loss minus L(u): the probability of the groups that are misclassified."""
@@ -90,15 +100,6 @@ class Sample:
         sums = np.bincount(groups[inside], coefficients, minlength=len(self.signs))
         values = BACKGROUND * coefficients.sum() + GROUP * sums
         return float(self.masses[self.signs * values <= 0.0].sum())
-
-
-def kernel(first: Floats, second: Floats) -> Floats:
-    """K between examples, written down from their groups and numbers; charged as if it had been computed."""
-    inside = (first[:, 0] != _OUTLIER)[:, None] & (second[:, 0] != _OUTLIER)
-    values: Floats = BACKGROUND * inside
-    values += GROUP * (inside & (first[:, :1] == second[:, 0]))
-    values[first[:, 1:] == second[:, 1]] = 1.0
-    return values
 
 
 def draw_sample(groups: int, epsilon: float, loss: float, rng: np.random.Generator) -> Sample:
@@ -139,7 +140,7 @@ def iterations_to_reach(
         return bool(reached)
 
     estimator = make_estimator(method, sample, epsilon).set_params(
-        kernel=kernel,
+        kernel=sample.kernel,
         cache_size=0,  # every row is paid for, each time
         max_iter=math.ceil(EPOCHS * sample.n),
         n_jobs=1,
