@@ -18,7 +18,7 @@ LAYERS = [
     {"_jit", "errors"},
     {"workers", "memory", "_loops"},
     {"kernels"},
-    {"water", "gram", "examples", "objectives", "theory", "features"},
+    {"water", "gram", "examples", "objectives", "features"},
     {"problem", "expansion"},
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "checkpoint", "callbacks"},
@@ -26,8 +26,6 @@ LAYERS = [
     {"estimators"},
     {"datasets", "baselines"},
     {"__init__"},
-    {"reproduction"},
-    {"report"},
     {"cli"},
     {"__main__"},
 ]

@@ -10,7 +10,7 @@ import pytest
 from slackwater import SVC
 from slackwater.baselines import KernelPerceptron
 
-from sbp_paper.experiments import fig2
+from sbp_paper.experiments import fig2, tables
 from sbp_paper.experiments.data import Selection
 from sbp_paper.experiments.fig2 import METHODS, Run, checkpoints, jobs, perceptron_curves
 from sbp_paper.experiments.gaussian import combinations
@@ -135,6 +135,7 @@ def test_checkpoints_are_even_in_the_logarithm_and_mark_the_epochs():
 
 
 def test_one_run_for_each_method_and_seed():
+    assert tuple(METHODS) == tables.METHODS  # what runs is what is shown
     full = jobs("full")
     keys = [job.key for job in full]
     assert len(set(keys)) == len(keys) == 5 * (10 + 10 + 3)

@@ -16,11 +16,10 @@ from slackwater.datasets import available
 from sbp_paper.experiments import runner
 from sbp_paper.experiments.about import claim, note_run, read_about
 from sbp_paper.experiments.job import Job, Mode
+from sbp_paper.experiments.settings import PRINTED_SIZES
 from sbp_paper.experiments.store import Store
 from sbp_paper.report.export import write_report
 from sbp_paper.report.findings import all_findings
-
-DATA = ("reuters", "adult", "mnist", "forest")
 
 app = typer.Typer(add_completion=False)
 console = Console()
@@ -130,8 +129,8 @@ def _announce(mode: Mode) -> None:
 
 
 def _announce_downloads(waiting: Sequence[Job]) -> None:
-    wanted = {name for job in waiting for name in job.key.split("/") if name in DATA}
-    missing = [name for name in DATA if name in wanted and not available(name)]
+    wanted = {name for job in waiting for name in job.key.split("/") if name in PRINTED_SIZES}
+    missing = [name for name in PRINTED_SIZES if name in wanted and not available(name)]
     if missing:
         console.print(
             f"Not on this machine, so downloaded when needed: {', '.join(missing)}. "
