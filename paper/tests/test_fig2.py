@@ -14,7 +14,7 @@ from sbp_paper.experiments import fig2, tables
 from sbp_paper.experiments.data import Selection
 from sbp_paper.experiments.fig2 import METHODS, Run, checkpoints, jobs, perceptron_curves
 from sbp_paper.experiments.gaussian import combinations
-from sbp_paper.experiments.matrices import KernelMatrix
+from sbp_paper.experiments.matrices import KernelMatrix, ordered_by_content
 from sbp_paper.experiments.perceptron import Perceptron
 
 GAMMA, C, NU, EPOCHS = 0.3, 1.0, 0.05, 2
@@ -84,7 +84,7 @@ def perceptron_by_hand(held, rng, passes):
 
 def test_the_perceptron_is_the_perceptron(small_data):
     with KernelMatrix(Selection("adult"), GAMMA)() as held:
-        mean, last, charged = perceptron_by_hand(held, np.random.default_rng(7), 3)
+        mean, last, charged = perceptron_by_hand(held, np.random.default_rng(7).spawn(1)[0], 3)
         stops = [1, 10, 299, 301, 555, 900]  # within a pass and across its end
         found_mean, found_last = perceptron_curves(held, 7, stops, lambda share: None)
     np.testing.assert_allclose(found_mean.models[-1], mean, atol=1e-12)
@@ -151,6 +151,15 @@ def test_interrupting_a_run_raises(small_data, monkeypatch):
     monkeypatch.setattr(fig2._Watch, "__call__", lambda self, moment: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         run("sbp")
+
+
+def test_runs_do_not_depend_on_the_order_of_the_rows(small_data):
+    shuffled = np.random.default_rng(0).permutation(300)
+    other = small_data._replace(X_train=small_data.X_train[shuffled], y_train=small_data.y_train[shuffled])
+    one, two = (ordered_by_content(data) for data in (small_data, other))
+    np.testing.assert_array_equal(one.X_train, two.X_train)
+    np.testing.assert_array_equal(one.y_train, two.y_train)
+    assert sorted(map(tuple, one.X_train)) == sorted(map(tuple, small_data.X_train))
 
 
 def test_a_matrix_that_has_no_room_is_refused(small_data, monkeypatch):

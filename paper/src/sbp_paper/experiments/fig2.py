@@ -141,7 +141,8 @@ def _without_diagonal(curve: Curve, charged: int) -> Curve:
 
 def perceptron_curves(held: Held, seed: int, stops: Sequence[int], advance: Advance) -> list[Curve]:
     """Of the mean of all iterates and of the last one; a single run has both."""
-    learner = Perceptron(held.matrix, held.data.y_train, np.random.default_rng(seed))
+    (orders,) = np.random.default_rng(seed).spawn(1)
+    learner = Perceptron(held.matrix, held.data.y_train, orders)
     mean, last = Curve([], [], [], False), Curve([], [], [], False)
     for stop in stops:
         learner.go_on(stop)
