@@ -60,9 +60,10 @@ def test_no_private_attribute_of_anything_else_is_reached_for():
         if isinstance(node, ast.Attribute)
         and node.attr.startswith("_")
         and not node.attr.startswith("__")
+        and node.attr not in {"_asdict", "_replace"}  # public methods of named tuples
         and not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
     }
-    assert reached <= {"export.py: _asdict", "fig2.py: _replace", "runtime.py: _asdict", "tables.py: _asdict"}
+    assert not reached
 
 
 def test_slackwater_does_not_know_of_the_paper():

@@ -70,10 +70,7 @@ METHODS: dict[str, Method | None] = {
     "sbp": Method(lambda nu, C, n: SBPClassifier(nu, tol=0.0), ("uniform", "last"), asks_diagonal=True),
     "pegasos": Method(lambda nu, C, n: PegasosClassifier(1.0 / (C * n), tol=0.0), ("last", "uniform")),
     "sdca": Method(lambda nu, C, n: SDCAClassifier(C, tol=0.0)),
-    "smo": Method(
-        lambda nu, C, n: SMOClassifier(C, fit_intercept=False, tol=SMO_TOLERANCE),
-        asks_diagonal=True,
-    ),
+    "smo": Method(lambda nu, C, n: SMOClassifier(C, fit_intercept=False, tol=SMO_TOLERANCE), asks_diagonal=True),
     "perceptron": None,  # has a loop of its own
 }
 _PERCEPTRON_MODELS = ("averaged", "last")
