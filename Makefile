@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SOURCES := src tests bench
+SOURCES := src tests bench paper
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all lint format bench reproduce clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/slackwater demo
@@ -12,13 +12,18 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/pytest -n auto -m "not slow"
 
-test-all: $(VENV)/dev.stamp $(VENV)/system.stamp
+test-all: $(VENV)/dev.stamp $(VENV)/paper.stamp $(VENV)/system.stamp
 	$(BIN)/pytest -n auto
+	cd paper && ../$(BIN)/pytest -n auto
+
+reproduce: $(VENV)/paper.stamp
+	$(BIN)/sbp-paper
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
+	cd paper && ../$(BIN)/mypy
 	$(BIN)/pytest tests/test_architecture.py
 
 format: $(VENV)/dev.stamp
@@ -42,6 +47,10 @@ $(VENV)/bin/python:
 
 $(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet -e ".[demo]"
+	touch $@
+
+$(VENV)/paper.stamp: pyproject.toml paper/pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet -e . -e "./paper[test]"
 	touch $@
 
 # What pip cannot install: a browser that opens the reproduction's page, and LIBSVM's own programs to compare with.

@@ -15,7 +15,6 @@ import slackwater.estimators.baselines.perceptron
 import slackwater.estimators.baselines.simba
 import slackwater.estimators.sbp
 import slackwater.estimators.svc
-import slackwater.theory
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -31,7 +30,6 @@ README = Path(__file__).parent.parent / "README.md"
         slackwater.estimators.baselines.fourier,
         slackwater.estimators.baselines.perceptron,
         slackwater.estimators.baselines.simba,
-        slackwater.theory,
     ],
     ids=lambda module: module.__name__,
 )

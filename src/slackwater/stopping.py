@@ -22,6 +22,7 @@ class StopReason(str, Enum):
     STEPS = "max_iter"
     EVALUATIONS = "max_kernel_evals"
     SECONDS = "max_time"
+    CALLBACK = "callback"
     STALLED = "stalled"
     INTERRUPT = "interrupted"
 

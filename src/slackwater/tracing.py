@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.expansion import Expansion
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import Progress
 
@@ -72,6 +73,10 @@ class DecisionWatcher(Protocol):
 
     def decided(self, decision: Any) -> None:
         """A measurement spoke for or against a strategy."""
+
+
+# Shown every step: number, kernel evaluations, seconds, and what makes the models of all problems; True ends training
+Watch = Callable[[int, int, float, Callable[[], list[Expansion]]], bool]
 
 
 class Clock:

@@ -9,7 +9,12 @@ from problems import advance, precomputed_problem
 from reference.rivals import naive_perceptron
 from slackwater.problem import Problem
 from slackwater.solvers.perceptron import CONVERSIONS, Perceptron
-from slackwater.theory import mistake_bound
+
+
+def mistake_bound(total_loss, norm, radius=1.0):
+    """Λ + r‖u‖√Λ + r²‖u‖², Λ being the sum of u's hinge losses (arXiv:1204.0566, eq. D.7)."""
+    reach = radius * norm
+    return total_loss + reach * np.sqrt(total_loss) + reach**2
 
 
 def passes_of(problem, epochs, seed=0):

@@ -12,6 +12,6 @@ def main() -> None:
 
         app()
     except ModuleNotFoundError as error:
-        if str(error.name).split(".")[0] not in {"typer", "rich", "matplotlib", "plotly"}:
+        if str(error.name).split(".")[0] not in {"typer", "rich", "matplotlib"}:
             raise
         sys.exit(f"The slackwater command needs {error.name}: pip install 'slackwater[demo]'")

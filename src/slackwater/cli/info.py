@@ -12,7 +12,7 @@ import slackwater
 from slackwater.datasets import available
 from slackwater.workers import thread_count
 
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl", "matplotlib", "plotly")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl", "matplotlib")
 _DATASETS = ("adult", "reuters", "mnist", "forest")
 
 

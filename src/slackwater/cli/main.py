@@ -9,7 +9,6 @@ import typer
 import slackwater
 from slackwater.cli.demo import demo
 from slackwater.cli.info import info
-from slackwater.cli.reproduce import reproduce
 
 app = typer.Typer(help="Kernel support vector machines by the Stochastic Batch Perceptron.", no_args_is_help=True)
 
@@ -31,4 +30,3 @@ def common(
 
 app.command()(demo)
 app.command()(info)
-app.command()(reproduce)

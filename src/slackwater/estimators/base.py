@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from slackwater.callbacks import joined, watch_for
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
@@ -41,7 +42,7 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.tracing import ProgressLine
+from slackwater.tracing import ProgressLine, Watch
 from slackwater.workers import Workers, physical_memory, thread_count
 
 _REMEDIES = {
@@ -189,10 +190,15 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ),
             settings=self._settings,
             watchers=[ProgressLine()] if self.verbose else [],
+            watch=self._watch(training_set),
         )
 
     def _train(self, context: FitContext) -> Outcome:
         return train(context, float(self.tol), context.training_set)
+
+    def _watch(self, training_set: TrainingSet) -> Watch | None:
+        callback = getattr(self, "callback", None)  # not every estimator has one
+        return None if callback is None else watch_for(callback, training_set.kept)
 
     def _goals(self, tol: float) -> list[StoppingRule]:
         """What training is meant to reach; the other rules are budgets."""
@@ -225,9 +231,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ---- what a fit leaves behind
 
     def _keep_model(self, X: Any, training_set: TrainingSet, expansions: Sequence[Expansion]) -> None:
-        support = np.unique(np.concatenate([each.support for each in expansions]))
-        self.dual_coef_ = _stacked(expansions, support)
-        self.intercept_ = np.array([each.bias for each in expansions])
+        support, self.dual_coef_, self.intercept_ = joined(expansions)
         self.support_ = training_set.kept[support]
         self.n_support_ = np.bincount(training_set.codes[support], minlength=len(self.classes_))
         if self.kernel == "precomputed":
@@ -326,14 +330,6 @@ def _weakest_reason(endings: Sequence[Ending]) -> StopReason:
     """Of several problems' reasons, the least satisfying one."""
     order = list(StopReason)
     return max((ending.reason for ending in endings), key=order.index)
-
-
-def _stacked(expansions: Sequence[Expansion], support: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Coefficients of all problems over the examples that any of them uses."""
-    stacked = np.zeros((len(expansions), len(support)))
-    for row, each in zip(stacked, expansions, strict=True):
-        row[np.searchsorted(support, each.support)] = each.coefficients
-    return stacked
 
 
 def one_or_all(values: list[float]) -> Any:

@@ -105,6 +105,15 @@ COMMON: dict[str, Rule] = {
 }
 
 
+CALLBACK = {
+    "callback": Rule(
+        lambda v: v is None or callable(v),
+        "a function of one argument or None",
+        "It is shown every step; if it returns True, training ends.",
+    )
+}
+
+
 def check_parameters(estimator: Any, rules: Mapping[str, Rule]) -> None:
     """Raise ValueError for the first parameter that breaks its rule: name, rule, value, remedy."""
     for name, rule in rules.items():

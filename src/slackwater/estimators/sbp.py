@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from slackwater.callbacks import Moment
 from slackwater.estimators.base import KernelClassifier
-from slackwater.estimators.parameters import COMMON, Rule, is_real, one_of
+from slackwater.estimators.parameters import CALLBACK, COMMON, Rule, is_real, one_of
 from slackwater.solvers.averaging import AVERAGES
 from slackwater.solvers.basins import OneBasin, TwoBasins
 from slackwater.solvers.sbp import StochasticBatchPerceptron
@@ -77,6 +78,10 @@ class SBPClassifier(KernelClassifier):
     average : {"uniform", "suffix", "last"}, default="uniform"
         The model is the mean of all iterates, as in the paper, of the later half to three quarters of them, or
         the last one.
+    callback : callable, optional
+        Called after every step with a ``slackwater.callbacks.Moment``: ``step``, ``evaluations``, ``seconds``, and
+        ``model()``, which makes the current model. If it returns True, training ends. Nothing else that it does
+        changes the model, and its time is not counted.
 
     Attributes
     ----------
@@ -92,7 +97,7 @@ class SBPClassifier(KernelClassifier):
         Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
         more). With ``warm_start`` both count from the first of the fits that were continued.
     stop_reason_ : str
-        "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time" or "interrupted".
+        "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time", "callback" or "interrupted".
     history_ : dict of ndarray
         One entry for each assessment of the model on the way: problem, step, evaluations, seconds, objective, bound,
         gap, margin, n_support, holdout_error (nan without a hold-out part), violation.
@@ -115,6 +120,7 @@ class SBPClassifier(KernelClassifier):
         "nu": NU,
         "average": one_of(tuple(AVERAGES), "It says which iterates the model is the mean of."),
         **COMMON,
+        **CALLBACK,
     }
 
     def __init__(
@@ -142,6 +148,7 @@ class SBPClassifier(KernelClassifier):
         verbose: int = 0,
         random_state: Any = None,
         average: str = "uniform",
+        callback: Callable[[Moment], Any] | None = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -165,6 +172,7 @@ class SBPClassifier(KernelClassifier):
         self.verbose = verbose
         self.random_state = random_state
         self.average = average
+        self.callback = callback
 
     def _solver(self, n_classes: int) -> StochasticBatchPerceptron:
         return StochasticBatchPerceptron(

@@ -19,7 +19,7 @@ from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.solvers.drive import Task, drive, interrupt_flag
 from slackwater.stopping import Progress, StoppingRule, StopReason
-from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder
+from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder, Watch
 from slackwater.workers import Workers
 
 
@@ -61,6 +61,7 @@ class FitContext:
     settings: Settings = field(default_factory=Settings)
     strategy: str = "auto"
     watchers: Sequence[Callback] = ()
+    watch: Watch | None = None  # the user's callback
     recorder: Recorder = field(default_factory=Recorder)
     clock: Clock = field(default_factory=Clock)
     interrupted: threading.Event = field(default_factory=threading.Event)
@@ -157,4 +158,5 @@ class FitContext:
             [*self.callbacks, *callbacks],
             workers,
             self.interrupted,
+            self.watch,
         )

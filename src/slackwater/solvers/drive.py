@@ -22,7 +22,7 @@ from slackwater.gram.source import RowSource
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, Settling, Solver
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
-from slackwater.tracing import Callback, Clock, snapshot
+from slackwater.tracing import Callback, Clock, Watch, snapshot
 from slackwater.workers import Workers
 
 # Rows computed together cost less each, but the further ahead, the more of them are never drawn. On MNIST 16 halve the
@@ -84,8 +84,9 @@ def drive(
     callbacks: Sequence[Callback] = (),
     workers: Workers | None = None,
     interrupted: threading.Event | None = None,
+    watch: Watch | None = None,
 ) -> None:
-    """Advance every task until one of its rules, or Ctrl-C, ends it; ``reason`` and ``assessment`` say how.
+    """Advance every task until one of its rules, ``watch`` or Ctrl-C ends it; ``reason`` and ``assessment`` say how.
 
     With ``workers`` the problems draw and step side by side, which pays where a step takes milliseconds. Whoever drives
     several times holds an ``interrupt_flag`` for all of them and passes what it raises.
@@ -96,15 +97,20 @@ def drive(
             if task.reason is not None:  # a resumed run in which this problem had already ended
                 run.assess(task)
         active = [task for task in tasks if task.reason is None]
+        called_off: StopReason | None = None
         while active:
             outlooks = [run.outlook(task) for task in active]
             cost = sum(outlook.next_cost for outlook in outlooks)
+            if interrupted.is_set():
+                called_off = StopReason.INTERRUPT
             for task, outlook, assessment in zip(active, outlooks, run.assessments_due(active), strict=True):
-                run.review(task, outlook, cost, assessment, interrupted.is_set())
+                run.review(task, outlook, cost, assessment, called_off)
             active = [task for task in active if task.reason is None]
             if active:
                 run.step(active)
                 run.tick(active[0])
+                if watch is not None and run.shown(tasks, watch):
+                    called_off = StopReason.CALLBACK
     with clock.paused():
         for callback in callbacks:
             callback.ended()
@@ -167,10 +173,13 @@ class _Run:
 
         return self.workers.run(assess, active)
 
-    def review(self, task: Task, outlook: Outlook, cost: int, assessment: Assessment | None, interrupted: bool) -> None:
+    def review(
+        self, task: Task, outlook: Outlook, cost: int, assessment: Assessment | None, called_off: StopReason | None
+    ) -> None:
         """Ask the rules whether the task has ended.
 
-        ``cost`` is what the next step of all problems together may need, ``assessment`` the model's, if it was due.
+        ``cost`` is what the next step of all problems together may need, ``assessment`` the model's, if it was due,
+        ``called_off`` the reason of whoever wants training to end, if anybody does.
         """
         progress = self._progress(task, outlook, cost)
         if assessment is not None:
@@ -185,8 +194,8 @@ class _Run:
                 violation=assessment.violation,
             )
         task.reason = first_reason(task.rules, progress)
-        if interrupted and task.steps() > 0:
-            task.reason = task.reason or StopReason.INTERRUPT
+        if task.steps() > 0:
+            task.reason = task.reason or called_off
         if task.reason is not None and assessment is None:
             self._show(task, progress, self.solver.assess(task.problem, task.state))
 
@@ -212,6 +221,16 @@ class _Run:
                 for callback in self.callbacks:
                     callback.tick(progress)
             self.next_tick = progress.seconds + _SECONDS_BETWEEN_TICKS
+
+    def shown(self, tasks: Sequence[Task], watch: Watch) -> bool:
+        """Show the models after a step, off the clock; whether training is to end."""
+        step, seconds = max(int(task.state.step) for task in tasks), self.clock.seconds()
+
+        def expansions() -> list[Expansion]:
+            return [self.solver.expansion(task.problem, task.state) for task in tasks]
+
+        with self.clock.paused():
+            return watch(step, self.ledger.train, seconds, expansions)
 
     def _progress(self, task: Task, outlook: Outlook, cost: int) -> Progress:
         return Progress(

@@ -6,12 +6,13 @@ estimator's ``__init__``. Fields of the classes here are keywords; a method's ow
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from slackwater.callbacks import Moment
 from slackwater.estimators.base import KernelClassifier
-from slackwater.estimators.parameters import COMMON, Rule
+from slackwater.estimators.parameters import CALLBACK, COMMON, Rule
 
 _OF_TRAINING = (
     "class_weight",
@@ -28,7 +29,7 @@ _OF_TRAINING = (
 )
 _OF_KERNELS = ("kernel", "gamma", "degree", "coef0")
 
-TRAINING_RULES: dict[str, Rule] = {name: COMMON[name] for name in _OF_TRAINING}
+TRAINING_RULES: dict[str, Rule] = {name: COMMON[name] for name in _OF_TRAINING} | CALLBACK
 KERNEL_RULES: dict[str, Rule] = {name: COMMON[name] for name in _OF_KERNELS} | TRAINING_RULES
 ROW_RULES: dict[str, Rule] = {"cache_size": COMMON["cache_size"]} | KERNEL_RULES
 TOL = {"tol": COMMON["tol"]}
@@ -36,7 +37,7 @@ TOL = {"tol": COMMON["tol"]}
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Baseline(KernelClassifier):
-    """Budgets, early stopping, warm start, checkpoints and seed (None means 0), as in ``SBPClassifier``."""
+    """Budgets, early stopping, warm start, checkpoints, seed (None means 0) and callback, as in ``SBPClassifier``."""
 
     class_weight: Any = None
     max_time: float | None = None
@@ -49,6 +50,7 @@ class Baseline(KernelClassifier):
     n_jobs: int | None = None
     verbose: int = 0
     random_state: Any = None
+    callback: Callable[[Moment], Any] | None = None
 
     _rules: ClassVar[Mapping[str, Rule]] = TRAINING_RULES
 

@@ -41,7 +41,8 @@ class PegasosClassifier(RowBaseline):
         Stop at this relative gap, ``gap_``. The dual point is what the iterates give: the bound closes slowly.
     max_iter : int, default=100000
     kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state
+    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
+    callback
         As in ``SBPClassifier``.
 
     Attributes
@@ -113,7 +114,8 @@ class NormBallSGDClassifier(RowBaseline):
         Stop at this relative gap, ``gap_``.
     max_iter : int, default=100000
     kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state
+    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
+    callback
         As in ``SBPClassifier``.
 
     Attributes

@@ -35,7 +35,8 @@ class SDCAClassifier(RowBaseline):
         Stop at this relative gap between primal and dual objective, ``gap_``.
     max_iter : int, default=100000
     kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state
+    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
+    callback
         As in ``SBPClassifier``.
 
     Attributes
@@ -95,7 +96,8 @@ class SMOClassifier(RowBaseline):
         SVC. ``gap_`` is certified beside it.
     max_iter : int, default=10000000
     kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state
+    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
+    callback
         As in ``SBPClassifier``; chance has a part in the hold-out rows only.
 
     Attributes

@@ -35,7 +35,8 @@ class KernelPerceptron(KernelBaseline):
     max_iter : int, optional
         Stop after this many steps at the latest; a step is an example.
     kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state
+    n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state,
+    callback
         As in ``SBPClassifier``. A hold-out part costs one evaluation more for each of its rows and mistake, not counted
         in ``n_kernel_evals_``. With ``warm_start`` ``epochs`` counts all passes.
 

@@ -45,7 +45,8 @@ class SIMBAClassifier(Baseline):
     tol : float, default=0.05
         Stop at this relative duality gap, ``gap_``.
     max_iter : int, default=100000 class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state
+    n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state,
+    callback
         As in ``SBPClassifier``; ``max_kernel_evals`` is in inner products.
 
     Attributes
