@@ -1,12 +1,13 @@
 """Race slackwater.SVC against its peers in one run: time and error side by side.
 
     python bench/race.py [--races adult mnist ... | other | further | smaller] [--seeds 3]
-                         [--peers sklearnex sklearn nystroem] [--budget 600] [--curve]
+                         [--peers sklearnex sklearn nystroem] [--before FOLDER] [--budget 600] [--curve]
 
 Each contestant trains in a process of its own, one after the other, on the same data, after a fit of few examples that
 loads its libraries (where slackwater's loops have not been compiled yet, run it twice); medians over the seeds are
 printed and written to results/race.csv. With --curve, slackwater.SVC also trains under growing limits of time, and
-results/curve.csv and results/curve.png show its test error against seconds, the peers as points.
+results/curve.csv and results/curve.png show its test error against seconds, the peers as points. With --before, the
+slackwater of another checkout takes part, too, as "before".
 
 "floor" is the time BLAS and the finish need for the kernel block of all rows with the support vectors, which any method
 pays that ends with exact responses (not measured where that block has more than 2e10 values). Needs:
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import resource
 import statistics
 import subprocess
@@ -32,18 +34,19 @@ import numpy as np
 from tasks import FURTHER, OTHER, RACES, SMALLER, load
 
 SETS = {"other": OTHER, "further": FURTHER, "smaller": SMALLER}
+BEFORE = "before"
 COLUMNS = ["fit", "error", "support", "evaluations", "gap", "predict", "peak_gb", "floor"]
 
 
 def contestant(name: str, C: float, gamma: float, seed: int) -> Any:
-    if name == "slackwater":
+    if name in ("slackwater", BEFORE):
         from slackwater import SVC
 
         return SVC(C=C, gamma=gamma, random_state=seed)
     if name == "sklearnex":
         from sklearnex.svm import SVC
 
-        return SVC(C=C, gamma=gamma)
+        return SVC(C=C, gamma=gamma, cache_size=8000)
     if name == "sklearn":
         from sklearn.svm import SVC
 
@@ -55,7 +58,7 @@ def contestant(name: str, C: float, gamma: float, seed: int) -> Any:
     return make_pipeline(Nystroem(gamma=gamma, n_components=1000, random_state=seed), LinearSVC(C=C, random_state=seed))
 
 
-def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, float]:
+def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, Any]:
     """Train and judge one contestant in this process."""
     warnings.simplefilter("ignore")
     X, y, X_test, y_test = load(race, seed)
@@ -77,6 +80,7 @@ def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, float]:
         "predict": predicted - fitted,
         "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "floor": floor(X, support, race["gamma"]) if name == "slackwater" else np.nan,
+        "strategy": getattr(model, "strategy_", ""),
     }
 
 
@@ -115,7 +119,7 @@ def run_curve(race: dict[str, Any], seed: int) -> list[tuple[float, float]]:
         limit *= 2
 
 
-def draw_curves(curves: dict[str, list[tuple[float, float]]], peers: dict[str, dict[str, dict[str, float]]]) -> None:
+def draw_curves(curves: dict[str, list[tuple[float, float]]], peers: dict[str, dict[str, dict[str, Any]]]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -134,21 +138,23 @@ def draw_curves(curves: dict[str, list[tuple[float, float]]], peers: dict[str, d
     figure.savefig("results/curve.png", dpi=130)
 
 
-def in_own_process(name: str, race: str, seed: int, budget: float) -> dict[str, float] | None:
+def in_own_process(name: str, race: str, seed: int, budget: float, before: Path | None) -> dict[str, Any] | None:
     arguments = [sys.executable, __file__, "--one", name, race, str(seed)]
+    environment = {**os.environ, "PYTHONPATH": str(before / "src")} if before is not None and name == BEFORE else None
     try:
-        done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=budget)
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=budget, env=environment)
     except subprocess.TimeoutExpired:
         return None
     except subprocess.CalledProcessError as error:
         print(f"{name} failed on {race}: {error.stderr.strip().splitlines()[-1]}", flush=True)
         return None
-    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return result
 
 
-def median(results: list[dict[str, float]]) -> dict[str, float]:
-    return {column: statistics.median(result[column] for result in results) for column in COLUMNS}
+def median(results: list[dict[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {column: statistics.median(result[column] for result in results) for column in COLUMNS}
+    return {**row, "strategy": "/".join(sorted({result["strategy"] for result in results}))}
 
 
 def main() -> None:
@@ -157,6 +163,7 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", default=["sklearnex", "nystroem"])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--budget", type=float, default=600.0, help="seconds after which a contestant is taken out")
+    parser.add_argument("--before", type=Path, help="another checkout of slackwater, to race against")
     parser.add_argument("--curve", action="store_true", help="also test error against seconds")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -166,24 +173,26 @@ def main() -> None:
         return
     options.races = [name for race in options.races for name in SETS.get(race, [race])]
     Path("results").mkdir(exist_ok=True)
-    tables: dict[str, dict[str, dict[str, float]]] = {}
+    tables: dict[str, dict[str, dict[str, Any]]] = {}
     with open("results/race.csv", "w", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["race", "contestant", *COLUMNS, "ratio_to_onedal"])
-        print(f"{'race':<18}{'contestant':<12}" + "".join(f"{c:>13}" for c in [*COLUMNS, "to oneDAL"]))
+        writer.writerow(["race", "contestant", *COLUMNS, "ratio_to_onedal", "strategy"])
+        print(f"{'race':<18}{'contestant':<12}" + "".join(f"{c:>13}" for c in [*COLUMNS, "to oneDAL"]) + "  strategy")
         for race in options.races:
-            names = ["slackwater", *options.peers]
-            runs: dict[str, list[dict[str, float] | None]] = {name: [] for name in names}
+            names = ["slackwater", *([BEFORE] if options.before else []), *options.peers]
+            runs: dict[str, list[dict[str, Any] | None]] = {name: [] for name in names}
             for seed in range(options.seeds):  # by turns, so that a slow spell of the machine meets all of them
                 for name in names:
-                    runs[name].append(in_own_process(name, race, seed, options.budget))
+                    runs[name].append(in_own_process(name, race, seed, options.budget, options.before))
             finished = {name: [run for run in runs[name] if run is not None] for name in names}
             table = {name: median(found) for name, found in finished.items() if len(found) == options.seeds}
             for name, row in table.items():
                 ratio = row["fit"] / table["sklearnex"]["fit"] if "sklearnex" in table else float("nan")
-                writer.writerow([race, name, *(row[c] for c in COLUMNS), ratio])
+                writer.writerow([race, name, *(row[c] for c in COLUMNS), ratio, row["strategy"]])
                 print(
-                    f"{race:<18}{name:<12}" + "".join(f"{row[c]:>13.4g}" for c in COLUMNS) + f"{ratio:>13.3g}",
+                    f"{race:<18}{name:<12}"
+                    + "".join(f"{row[c]:>13.4g}" for c in COLUMNS)
+                    + f"{ratio:>13.3g}  {row['strategy']}",
                     flush=True,
                 )
             stream.flush()
