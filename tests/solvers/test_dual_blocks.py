@@ -175,3 +175,4 @@ def test_a_budget_for_two_rows_at_a_time_is_not_spent_on_the_same_pair():
     with pytest.warns(ConvergenceWarning, match="max_kernel_evals"):
         model = SVC(gamma=0.5, tol=1e-3, max_kernel_evals=20 * 300, random_state=0).fit(X, y)
     assert 0 < model.n_iter_ < 60
+    assert len(model.support_) > 8  # of one pair there would be two

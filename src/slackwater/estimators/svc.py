@@ -43,27 +43,23 @@ class SVC(KernelClassifier):
 
     Several classes are trained one against the rest over shared kernel values.
 
-    By default (``tol=None``), on 8192 examples or more, the strategy that suits the data is chosen by looking at a
-    sample:
+    Four strategies find the model; ``strategy_`` names the one that did, ``decisions_`` what was measured to choose it:
 
-    - a kernel that is narrow compared with the spread of the data has a nearly sparse matrix, which is worked on as a
-      whole without the values below 1e-4;
-    - where the exact solution would have many support vectors, on 16,384 examples or more, it is sought in the subspace
-      of 512 landmarks, or of up to 1024 where these span nearly everything, with the losses of all examples (a smoothed
-      hinge): few support vectors, quick predictions. A subspace is used only if, trained on a part of the data, its
-      error on up to 16,384 other examples is not larger than that of the exact solution of the same part;
-    - else a solution of the sample grows with the other examples, of which those beyond the margin are screened; fewer
-      than 16,384, or 32,768 if most are support vectors, are let in all at once.
+    - ``"exact"``: the dual over all examples, by blocks of kernel rows. With fewer than 8192 examples, a stated
+      ``tol``, a precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``, to a
+      proven gap (1e-4 by default; LIBSVM's tolerance).
+    - ``"sparse_kernel"``: a kernel that is narrow compared with the spread of the data has a nearly sparse matrix. The
+      dual is solved on its values above 1e-4, and corrected for the others.
+    - ``"subspace"``: where the optimum would have many support vectors (noisy labels, a smooth kernel), the best
+      function in the span of up to 1024 landmarks, with the losses of all examples and a smoothed hinge. Few support
+      vectors, quick predictions. Only if, trained on a part of the data, its error on up to 16,384 other examples is
+      not larger than that of the exact solution of the same part.
+    - ``"screening"``: a solution of a sample grows with the examples; those far beyond the margin are set aside.
 
-    The dual is solved to a relative gap of 0.03, 0.01 or 0.003: the coarsest at which the sample's solution has the
-    error of the finest on up to 8192 other examples. This comparison and that of a subspace are tests of
-    non-inferiority: what is worse by 0.1 points of test error (a tolerance) or 0.2 points (a subspace) passes in at
+    Without ``tol`` the dual is solved to a relative gap of 0.03, 0.01 or 0.003: the coarsest at which a sample's
+    solution has the error of the finest on up to 8192 other examples. This comparison and that of a subspace are tests
+    of non-inferiority: what is worse by 0.1 points of test error (a tolerance) or 0.2 points (a subspace) passes in at
     most 5 of 100 cases, with models of the part that was compared.
-
-    With ``tol`` the dual is solved by blocks over all examples until the gap is certified. So it is, to 1e-4, with
-    fewer examples, a precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``;
-    with neither of these that keep a state, Gaussian values are computed in single precision where that moves responses
-    by less than 1e-3.
 
     A kernel that is not positive semi-definite (the sigmoid; poly with ``coef0`` < 0, callables and precomputed
     matrices that a sample of 64 points shows to be indefinite) is trained as LIBSVM does it, with an
@@ -121,6 +117,8 @@ class SVC(KernelClassifier):
     checkpoint : path, optional
         File in which the training state is kept, and from which a fit with the same data and parameters resumes.
         ``max_iter`` then counts all steps.
+    strategy : {"auto", "exact", "sparse_kernel", "subspace", "screening"}, default="auto"
+        "auto" lets the data decide. Any other is taken whatever is measured; an error, if it cannot serve the data.
     decision_function_shape : {"ovr"}, default="ovr"
     break_ties : bool, default=False
         Accepted as in scikit-learn, without effect: classes are trained one against the rest, and ``predict`` takes the
@@ -128,7 +126,7 @@ class SVC(KernelClassifier):
     n_jobs : int, optional
         Threads; None uses as many as BLAS is set to use, -1 all processors.
     verbose : int, default=0
-        1 shows a line of progress.
+        1 shows a line of progress, and each decision as it is made.
     random_state : int, RandomState or None, default=None
         Of the hold-out part, of samples and of ties between examples. None means 0: unseeded fits are identical.
 
@@ -137,11 +135,17 @@ class SVC(KernelClassifier):
     support_, support_vectors_, dual_coef_, intercept_, n_support_, classes_, n_features_in_, coef_ (linear)
         As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
     gap_ : float, or ndarray of shape (n_classes,)
-        Relative gap: (primal - dual) / primal. A proven bound where ``tol`` was given or a default fit solved the
-        whole problem (see above). Else an upper limit that holds in 95 of 100 cases: losses of examples that were
-        screened, or by values that sparse rows leave out, are known from a sample, and that of a subspace is
-        extrapolated from two parts of the data.
-        nan for an indefinite kernel.
+        Relative gap: (primal - dual) / primal. Where ``certified_`` is True, a proven bound on how far the model's
+        objective is above the optimum's. Where it is False, an upper limit that holds in 95 of 100 cases: losses of
+        screened examples, or by values that sparse rows leave out, are known from a sample, and that of a subspace is
+        extrapolated from two parts of the data. ``certify`` proves it. nan for an indefinite kernel.
+    certified_ : bool
+        Whether ``gap_`` is a proof (up to rounding) rather than an estimate.
+    strategy_ : str
+        The strategy that made the model; "sample" where a budget ended the fit while the sample was being solved.
+    decisions_ : sequence of Decision
+        What was measured to choose the strategy, its limit, and the outcome: taken, declined or forced. Prints as a
+        table; ``decisions_.to_pandas()`` is a data frame.
     margin_ : float, or ndarray of shape (n_classes,)
         1 / ‖w‖.
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)
@@ -153,12 +157,12 @@ class SVC(KernelClassifier):
         Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
         more). With ``warm_start`` both count from the first of the fits that were continued.
     stop_reason_ : str
-        "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time", "stalled" (rounding does not let the gap
-        close further: 300 steps without progress) or "interrupted".
+        "tol", "converged" (a subspace), "early_stopping", "max_iter", "max_kernel_evals", "max_time", "stalled"
+        (rounding does not let the gap close further: 300 steps without progress) or "interrupted".
     history_ : dict of ndarray
         One entry for each assessment (each of the first twenty steps, then every third) and class: problem, step,
         evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a
-        hold-out part), violation. On the quick way they are about the examples then at work.
+        hold-out part), violation. With a sample or screening they are about the examples then at work.
 
     Examples
     --------
