@@ -125,7 +125,7 @@ def test_another_c_is_reached_from_the_last_one_with_fewer_steps():
     model.set_params(C=120.0).fit(X, y)
     fresh = SVC(C=120.0, gamma=2.0, tol=1e-4).fit(X, y)
     assert 0 < model.n_iter_ - first < 0.7 * fresh.n_iter_
-    assert np.abs(model.decision_function(X) - fresh.decision_function(X)).max() < 0.05
+    assert np.abs(model.decision_function(X) - fresh.decision_function(X)).max() < 0.1
     assert objective(model, X, y, 120.0) == pytest.approx(objective(fresh, X, y, 120.0), rel=2e-4)
 
 
