@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from problems import gaussian_gram
-from slackwater.gram import _narrow_loops
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.narrow import NEGLIGIBLE, Leaves, NarrowRows, narrow_combinations, worthwhile_narrow_rows
+from slackwater.gram.narrow import NEGLIGIBLE, NarrowRows, worthwhile_narrow_rows
 from slackwater.kernels import Gaussian, Linear, as_points
 from slackwater.kernels.blocks import combinations
+from slackwater.kernels.near_sums import NearSums
+from slackwater.points import _leaf_loops
+from slackwater.points.leaves import Leaves
 from slackwater.workers import Workers
 
 
@@ -87,7 +89,7 @@ def test_far_pairs_are_never_computed_and_near_ones_are_charged():
         features_of(scattered(2000), matrix_bytes=1000),  # no room
         features_of(scattered(2000), kernel=Linear()),
     ],
-    ids=["wide", "many dimensions", "no room", "not a Gaussian"],
+    ids=["wide", "many dimensions", "no room", "no cut-off"],
 )
 def test_other_kernels_are_left_to_other_ways(features):
     assert worthwhile_narrow_rows(features, np.random.default_rng(0)) is None
@@ -97,13 +99,20 @@ def test_other_kernels_are_left_to_other_ways(features):
 def test_sums_without_far_points_are_those_with_them(dtype):
     support, points = as_points(scattered(6000, d=2, dtype=dtype)), as_points(scattered(600, d=2, seed=1, dtype=dtype))
     coefficients = np.random.default_rng(0).standard_normal((2, 6000))
-    found = narrow_combinations(Gaussian(4.0), points, support, coefficients, Workers())
+    sums = NearSums.worthwhile(Gaussian(4.0), support)
+    assert sums is not None
+    found = sums.at(points, coefficients, Workers())
     assert found is not None
     expected = combinations(Gaussian(4.0), points, support, coefficients, Workers())
     values, computed = found
     assert 0 < computed < 0.5 * 600 * 6000
     np.testing.assert_allclose(values, expected, atol=2e-4 if dtype == np.float32 else 2e-6)
-    assert narrow_combinations(Gaussian(1e-3), points, support, coefficients, Workers()) is None
+    again = sums.at(points, coefficients, Workers())
+    assert again is not None
+    np.testing.assert_array_equal(again[0], values)
+    wide = NearSums.worthwhile(Gaussian(1e-3), support)
+    assert wide is not None
+    assert wide.at(points, coefficients, Workers()) is None
 
 
 def test_near_leaves_are_all_whose_boxes_come_near():
@@ -114,5 +123,5 @@ def test_near_leaves_are_all_whose_boxes_come_near():
     for leaf in range(50):
         apart = np.maximum(0.0, np.maximum(lower - upper[leaf], lower[leaf] - upper))
         expected = np.flatnonzero((apart**2).sum(axis=1) <= 9.0)
-        count = _narrow_loops.near_leaves(lower, upper, leaf, 9.0, found)
+        count = _leaf_loops.near_leaves(lower, upper, leaf, 9.0, found)
         np.testing.assert_array_equal(found[:count], expected)

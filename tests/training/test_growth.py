@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from slackwater import SVC
-from slackwater.gram import axes
-from slackwater.gram.axes import Coded
-from slackwater.kernels import grid
+from slackwater.kernels import _grid_loops
+from slackwater.points.projected import QuantisedPoints
 from slackwater.training import audit, growth
 from slackwater.training.caution import Caution
 
@@ -124,7 +123,7 @@ def test_rows_are_computed_in_as_few_coordinates_as_tell(monkeypatch):
     model, grown = economies(monkeypatch, X, y, C=10.0, gamma=0.3)
     assert grown.coarse
     assert grown.turned is not None
-    assert grown.rows._source.points.n_features < 30
+    assert grown.rows.source.points.n_features < 30
     assert grown.sketch is not None
     assert model.gap_ <= 0.06
     exact = SVC(C=10.0, gamma=0.3, tol=1e-2, random_state=0).fit(X, y)
@@ -145,16 +144,16 @@ def test_errors_are_tolerated_as_far_as_they_cost_little(monkeypatch):
     assert largest_tolerated[1] < 0.5 * largest_tolerated[0]
 
 
-@pytest.mark.parametrize("grids_pay", [False, True], ids=["single precision", "whole numbers"])
-def test_points_without_dimensions_to_spare_keep_them(monkeypatch, grids_pay):
-    if grids_pay and not grid.grids_pay():
+@pytest.mark.parametrize("integers", [False, True], ids=["single precision", "whole numbers"])
+def test_points_without_dimensions_to_spare_keep_them(monkeypatch, integers):
+    if integers and not _grid_loops.available():
         pytest.skip("this processor multiplies whole numbers no quicker")
-    monkeypatch.setattr(axes, "grids_pay", lambda: grids_pay)
+    monkeypatch.setattr(_grid_loops, "available", lambda: integers)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9000, 120)).astype(np.float32)
     y = (np.sin(3.0 * X[:, 0]) + X[:, 1] > 0).astype(int)
     _, grown = economies(monkeypatch, X, y, C=1.0, gamma=0.01)
-    assert isinstance(grown.turned, Coded) if grids_pay else grown.turned is None
+    assert isinstance(grown.turned.points, QuantisedPoints) if integers else grown.turned is None
     assert grown.sketch is None
-    if grids_pay:
+    if integers:
         assert grown.turned.part(np.arange(10)).points.n_features == 120

@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 
 from slackwater import SVC
 from slackwater.errors import ConvergenceWarning, KernelError
-from slackwater.gram import selected
+from slackwater.gram import direct
 from slackwater.solvers.coupling import Scaling
 from slackwater.stopping import StopReason
 from slackwater.training import audit, course, growth, narrowing, newton, quick, spanning
@@ -448,7 +448,7 @@ def test_few_examples_or_mostly_support_vectors_are_trained_on_all_at_once(monke
     """Few are more, where values are soon computed."""
     monkeypatch.setattr(quick, "_FEWEST_TO_GROW", fewest)
     monkeypatch.setattr(quick, "_FEWEST_IF_SOON", 9001)
-    monkeypatch.setattr(selected, "_SOON_COMPUTED", 10**6 if soon else 0)
+    monkeypatch.setattr(direct, "_CHEAP", 10**6 if soon else 0)
     monkeypatch.setattr(quick, "_MOST", most)
     X, y, settings = separated(9000)
     assert road_taken(monkeypatch, lambda: SVC(random_state=0, **settings).fit(X, y)) == {

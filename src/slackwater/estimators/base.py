@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
-from slackwater.expansion import Expansion, decision_values
+from slackwater.expansion import Expansion
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import as_points
 from slackwater.kernels.registry import make_kernel
+from slackwater.points import as_points
+from slackwater.prediction import PreparedSupport, threads_pay
 from slackwater.solvers.base import Solver
 from slackwater.stopping import (
     GapBelow,
@@ -30,6 +31,7 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
+from slackwater.training.precision import with_fast_rows
 from slackwater.training.run import Ending, Outcome, Plan, train
 from slackwater.training.training_set import (
     KernelJudge,
@@ -168,6 +170,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return int(training_set.rows.n * solver.rows_a_step)
 
     def _train(self, solver: Any, training_set: TrainingSet, n_classes: int, seed: int) -> Outcome:
+        kept = self.warm_start or self.checkpoint is not None  # a state may be continued to any tolerance
+        unlimited = self.max_iter is None or self.max_iter == -1
+        tol, steps = None if kept else float(self.tol), None if unlimited else int(self.max_iter)
+        training_set = with_fast_rows(solver, training_set, tol, steps)
         return train(solver, training_set, n_classes, seed, self._plan(self.tol, training_set))
 
     def _plan(self, tol: float, training_set: TrainingSet) -> Plan:
@@ -222,6 +228,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.support_vectors_ = np.empty((0, 0), dtype=X.dtype)
         else:
             self.support_vectors_ = as_points(X).take(self.support_).raw
+            self._prediction = PreparedSupport(self._kernel, self.support_vectors_)
 
     def _keep_account(self, training_set: TrainingSet, outcome: Outcome) -> None:
         found = [ending.assessment for ending in outcome.endings]
@@ -267,15 +274,23 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self._kernel is None:
             columns = self._support_columns(X)
             return np.asarray(columns @ self.dual_coef_.T + self.intercept_, dtype=np.float64)
+        points, support = as_points(X), self._prepared_support()
+        features = getattr(points, "n_features", 1)
+        if not threads_pay(len(points), len(self.support_), features):
+            return support.decision_values(points, self.dual_coef_, self.intercept_, Workers())
         with Workers(thread_count(self.n_jobs)) as workers:
-            return decision_values(
-                self._kernel,
-                as_points(X),
-                as_points(self.support_vectors_),
-                self.dual_coef_,
-                self.intercept_,
-                workers,
-            )
+            return support.decision_values(points, self.dual_coef_, self.intercept_, workers)
+
+    def _prepared_support(self) -> PreparedSupport:
+        """The support as predictions use it: prepared once, and again if ``support_vectors_`` is another object."""
+        found: PreparedSupport | None = self.__dict__.get("_prediction")
+        if found is None or found.support is not self.support_vectors_:
+            found = self._prediction = PreparedSupport(self._kernel, self.support_vectors_)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is prepared for predictions: it is prepared again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_prediction"}
 
     def _support_columns(self, X: NDArray[Any]) -> NDArray[Any]:
         """Kernel values with the support vectors, out of those with all training rows or with them alone."""

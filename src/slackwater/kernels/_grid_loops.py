@@ -1,13 +1,14 @@
-"""Compiled Gaussian of points on a grid: products of whole numbers, four of which go where one of fractions does.
+"""Compiled Gaussian of points on a grid, by integer products.
 
-Four coordinates of a byte each, or two of two bytes, are a word. One instruction of the processor (AVX-512 VNNI)
-multiplies the words of sixteen points with a word of another and adds all that up: 220 products a nanosecond on one
-core of a Zen 4, or 110, where BLAS takes 47. Whole numbers are summed without error, modulo 2³², and squared distances
-fit into that.
+Four coordinates of one byte, or two of two bytes, make a word. One instruction (AVX-512 VNNI) multiplies the words of
+sixteen points with a word of another and adds the products up: 220 a nanosecond on one core of a Zen 4, or 110, where
+BLAS has 47. Integers are summed without error, modulo 2³², and squared distances fit into that.
 """
 
 from __future__ import annotations
 
+import functools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from slackwater._jit import called, compiled, emitted, processor_has
 from slackwater.kernels._loops import exp32
-from slackwater.kernels.points import Floats
+from slackwater.points.base import Floats
 
 f32 = np.float32
 Words = NDArray[np.uint32]
@@ -28,9 +29,44 @@ WIDTH = SIDE_BY_SIDE * LANES
 LINE = 64 // 4  # words in a cache line
 
 
+@functools.cache
 def available() -> bool:
-    """Whether this processor has the instructions."""
-    return processor_has("avx512vnni")
+    """Whether this processor has the instructions, and the loop compiled for them is right.
+
+    Another LLVM may know the instructions by other names or types. Then points are multiplied by BLAS, as on processors
+    without them.
+    """
+    if not processor_has("avx512vnni"):
+        return False
+    try:
+        right = all(_is_right(code) for code in (np.uint8, np.int16))
+        reason = "it computes wrong values"
+    except Exception as error:  # whatever the compiler makes of it
+        right, reason = False, f"{type(error).__name__}: {error}".splitlines()[0]
+    if not right:
+        warnings.warn(
+            f"the loop for AVX-512 VNNI cannot be used ({reason}); kernel values of pixels, counts and indicators are "
+            "computed by BLAS instead, which takes longer. Results are the same.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return right
+
+
+def _is_right(code: type[np.uint8] | type[np.int16]) -> bool:
+    """Compare the values of a few points with those of NumPy."""
+    codes = np.arange(2 * ROWS * 8).reshape(2 * ROWS, 8) % 97
+    flip = np.uint32(0x80808080 if code is np.uint8 else 0)
+    words = np.ascontiguousarray(codes.astype(code)).view(np.uint32)
+    own = (codes**2).sum(axis=1)
+    others = own - (256 * codes.sum(axis=1) if code is np.uint8 else 0)
+    factor, values = np.float32(-1e-5), np.empty((len(codes), len(codes)), f32)
+    norms = own.astype(np.int32), others.astype(np.int32)
+    gaussian32(
+        words, words, code(0), flip, *norms, factor, values.reshape(-1), np.arange(len(codes)) * len(codes), f32(0)
+    )
+    exact = np.exp(-1e-5 * ((codes[:, None] - codes) ** 2).sum(axis=2))
+    return bool(np.allclose(values, exact, atol=1e-6))
 
 
 def _emit(builder: Any, instruction: str, arguments: Any) -> None:
@@ -161,40 +197,3 @@ def _exponentials(exponents: Floats, count: int, steps: Any, out: NDArray[Any]) 
     else:
         for j in range(count):
             out[j] = exp32(exponents[j])
-
-
-@compiled
-def encode(
-    values: Floats,
-    origin: NDArray[np.float64],
-    step: float,
-    most_off: float,
-    codes: NDArray[np.uint8],
-    own: Whole,
-    others: Whole,
-) -> bool:
-    """codes <- (values - origin) / step, which is from 0 to 255; whether these are whole, but for so much of a step.
-
-    The bytes of the left side will be taken less 128, for the instruction wants them signed. So a sum of products lacks
-    128 times the sum of the right side's, and twice that is made up for in ``others``.
-    """
-    within, inverse, ones = True, 1.0 / step, np.ones(codes.shape[1], np.uint8)
-    for i in range(values.shape[0]):
-        row, target = values[i], codes[i]
-        for k in range(row.size):
-            exact = (np.float64(row[k]) - origin[k]) * inverse
-            whole = np.floor(exact + 0.5)
-            within &= abs(exact - whole) <= most_off
-            target[k] = np.uint8(np.int32(whole))
-        target[row.size :] = np.uint8(0)
-        own[i] = _sum_of_products(target, target)
-        others[i] = own[i] - 256 * _sum_of_products(target, ones)
-    return within
-
-
-@compiled
-def _sum_of_products(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> Any:
-    total = np.int32(0)
-    for k in range(first.size):
-        total = np.int32(total + np.int32(first[k]) * np.int32(second[k]))
-    return total

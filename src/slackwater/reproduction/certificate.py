@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from slackwater.examples import distinct_examples
 from slackwater.kernels.blocks import combinations
-from slackwater.kernels.points import as_points
-from slackwater.kernels.radial import Gaussian
+from slackwater.kernels.gaussian import Gaussian
+from slackwater.points import as_points
 from slackwater.workers import Workers, thread_count
 
 Floats = NDArray[np.float64]

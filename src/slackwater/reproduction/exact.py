@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.expansion import decision_values
-from slackwater.kernels.points import as_points
-from slackwater.kernels.radial import Gaussian
+from slackwater.kernels.gaussian import Gaussian
+from slackwater.points import as_points
+from slackwater.prediction import decision_values
 from slackwater.reproduction.job import Advance
 from slackwater.solvers.basins import OneBasin, TwoBasins
 from slackwater.solvers.drive import Task, drive

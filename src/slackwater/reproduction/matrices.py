@@ -18,8 +18,8 @@ from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
 from slackwater.gram.source import read_only
 from slackwater.kernels.blocks import block, combinations
-from slackwater.kernels.points import Floats, Points, Vectors, as_points
-from slackwater.kernels.radial import Gaussian
+from slackwater.kernels.gaussian import Gaussian
+from slackwater.points import Floats, Points, Vectors, as_points
 from slackwater.problem import Problem
 from slackwater.reproduction.data import Selection
 from slackwater.workers import Workers, physical_memory, thread_count

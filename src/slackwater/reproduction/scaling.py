@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.expansion import Expansion
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, Mask, as_indices
-from slackwater.kernels.points import Floats
+from slackwater.points import Floats
 from slackwater.problem import Problem
 from slackwater.reproduction.job import Advance, Job, Mode, Record
 from slackwater.solvers.base import Solver
@@ -118,7 +118,7 @@ class GroupRows:
         self.ledger.charge(self.ledger.account, values.size)
         return values
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> DenseRows:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, transient: Mask | None = None) -> DenseRows:
         values = self.rows(indices)
         return DenseRows(values, np.arange(len(values)))
 

@@ -20,7 +20,7 @@ from slackwater.expansion import Expansion
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import RowSource
 from slackwater.problem import Problem
-from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, Settling, Solver
+from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, RowReuseHint, Solver
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, snapshot
 from slackwater.workers import Workers
@@ -122,7 +122,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.foresighted = self.solver if isinstance(self.solver, Foresighted) else None
-        self.settling = self.solver if isinstance(self.solver, Settling) else None
+        self.reuse_hint = self.solver if isinstance(self.solver, RowReuseHint) else None
         self.prudent = self.solver if isinstance(self.solver, Prudent) else None
 
     def step(self, active: Sequence[Task]) -> None:
@@ -134,7 +134,7 @@ class _Run:
             return np.concatenate([self.solver.foresee(t.problem, t.state, share) for t in active])
 
         wanted, places = _joined(drawn)
-        fetched = self.rows.fetch(wanted, ahead, self._passing(active, drawn, places, len(wanted)))
+        fetched = self.rows.fetch(wanted, ahead, self._transient(active, drawn, places, len(wanted)))
 
         def apply(number: int) -> None:
             task = active[number]
@@ -142,16 +142,16 @@ class _Run:
 
         self.workers.run(apply, range(len(active)))
 
-    def _passing(
+    def _transient(
         self, active: Sequence[Task], drawn: Sequence[NDArray[np.intp]], places: Sequence[NDArray[np.intp]], count: int
     ) -> NDArray[np.bool_] | None:
         """Which of the rows wanted none of the problems that want them is likely to want again soon."""
-        if self.settling is None:
+        if self.reuse_hint is None:
             return None
-        passing = np.ones(count, dtype=bool)
+        transient = np.ones(count, dtype=bool)
         for task, indices, where in zip(active, drawn, places, strict=True):
-            passing[where] &= self.settling.settled(task.problem, task.state, indices)
-        return passing
+            transient[where] &= self.reuse_hint.at_bound(task.problem, task.state, indices)
+        return transient
 
     def outlook(self, task: Task) -> Outlook:
         if self.foresighted is not None:

@@ -52,7 +52,7 @@ class Audit:
             drawn = rng.permutation(group)[:most]
             return Stratum(drawn, growth.responses_at(drawn, growth.features), len(group))
 
-        rounded = growth.active if growth.rows.coarse else growth.active[:0]
+        rounded = growth.active if growth.rows.two_bytes else growth.active[:0]
         return cls(
             growth,
             (stratum(aside[:nearest], nearest), stratum(aside[nearest:], max(_OTHERS, room // 2))),

@@ -6,17 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from slackwater.expansion import MOST_OFF, SINGLE
+from slackwater.gram import precision
 from slackwater.gram.features import Features
-from slackwater.gram.selected import RowMemory, SelectedRows
-from slackwater.kernels.points import DensePoints, in_double
-from slackwater.kernels.radial import SINGLE_PRECISION_ERROR, Gaussian
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.training.run import Outcome, Plan, train
 from slackwater.training.training_set import TrainingSet
 
 DEFAULT_TOL = 1e-3
-_FEWEST_IN_SINGLE = 2048  # with fewer examples single precision saves nothing worth its rounding
 _MOST_IN_DOUBLE = 2**16  # examples, for the exact solution in double precision to be an alternative to a quick one
 _FEWEST_SHARED = 4096  # examples, for a step of a problem to take longer than it takes to wake a thread
 
@@ -27,7 +23,7 @@ def train_exactly(
     """Train one model for each binary problem of a set, on the rows of ``features``; without, on those it has."""
     if features is None:
         return train(solver, training_set, n_classes, seed, plan)
-    rows = SelectedRows(features, RowMemory(features), coarse=False)
+    rows = features.rows()
     workers = features.workers if features.n >= _FEWEST_SHARED else None
     return train(solver, replace(training_set, rows=rows), n_classes, seed, plan, workers)
 
@@ -37,7 +33,7 @@ def single_precision_error(solver: DualBlocks, training_set: TrainingSet) -> flo
 
     Each error counts with the example's coefficient, at most C times its weight.
     """
-    return SINGLE * solver.C * float(np.linalg.norm(training_set.weights))
+    return precision.SINGLE * _norm(solver, training_set)
 
 
 def calls_for_double(solver: DualBlocks, training_set: TrainingSet) -> bool:
@@ -48,28 +44,17 @@ def calls_for_double(solver: DualBlocks, training_set: TrainingSet) -> bool:
 def as_given(solver: DualBlocks, training_set: TrainingSet) -> Features | None:
     """Points with kernel values as precise as the data are, or in double precision where single would show."""
     features = training_set.features
-    if features is None or single_precision_error(solver, training_set) <= MOST_OFF:
-        return features
-    return replace(features, points=in_double(features.points))
+    return None if features is None else precision.as_given(features, _norm(solver, training_set))
 
 
 def precise_enough(solver: DualBlocks, training_set: TrainingSet) -> Features | None:
-    """Points with kernel values as precise as a gap of ``DEFAULT_TOL`` calls for: single precision, as a rule.
+    """Points with kernel values as precise as a gap of ``DEFAULT_TOL`` calls for: single precision, as a rule."""
+    features, norm = training_set.features, _norm(solver, training_set)
+    if features is None or precision.calls_for_double(norm):
+        return as_given(solver, training_set)
+    return precision.precise_enough(features, norm, DEFAULT_TOL)
 
-    Errors of single values add up at random to those of responses; where these would be larger than the tolerance (a
-    large C), the values are as precise as the points, or more so.
-    """
-    features = as_given(solver, training_set)
-    if features is None or features.n < _FEWEST_IN_SINGLE or not isinstance(features.kernel, Gaussian):
-        return features
-    lean, gamma = features.lean(), features.kernel.gamma
-    if not isinstance(lean.points, DensePoints):
-        return features
-    placed = lean.on_grid()  # where distances have no error of their own
-    error = SINGLE
-    if placed is lean:
-        # Of gamma |x - z|²; of points beyond the limit distances are more precise.
-        errors = np.minimum(error * gamma * lean.points.squared_norms, SINGLE_PRECISION_ERROR)
-        error = max(error, float(np.sqrt(np.mean(errors**2))))
-    most = solver.C * float(np.linalg.norm(training_set.weights))
-    return placed if error * most <= DEFAULT_TOL else features
+
+def _norm(solver: DualBlocks, training_set: TrainingSet) -> float:
+    """The most that the norm of the coefficients can be."""
+    return solver.C * float(np.linalg.norm(training_set.weights))

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from slackwater.gram.axes import Axes, Turned, ways_to_turn
-from slackwater.gram.features import Features
-from slackwater.gram.selected import ROUNDING, RowMemory, SelectedRows, closed_ranks, worth_keeping
+from slackwater.gram.cache import TWO_BYTE_ROUNDING
+from slackwater.gram.compressed import CompressedFeatures, compressions
+from slackwater.gram.features import Features, worth_keeping
 from slackwater.gram.source import IndexArray
-from slackwater.kernels.grid import GridPoints
-from slackwater.kernels.radial import Gaussian
+from slackwater.gram.storage import compacted
+from slackwater.points import GridPoints
+from slackwater.points.projected import Axes
 from slackwater.solvers.coupling import Scaling
 from slackwater.solvers.drive import Task
 from slackwater.training import trial
@@ -51,7 +52,7 @@ class Growth:
         self.sketch: Features | None = None  # for a first, cheap judgement of examples,
         self.sketch_tells = True  # also of newcomers
         self.coarse = False  # whether rows may be kept coarsely,
-        self.turned: Turned | None = None  # and computed in fewer coordinates
+        self.turned: CompressedFeatures | None = None  # and computed in fewer coordinates
         self.course = course
         self.whole = whole
         self.n_classes = n_classes
@@ -68,9 +69,9 @@ class Growth:
         self.active = examples  # at work now,
         self.known = len(examples)  # of so many that were let in or set aside
         self.tol = GAPS[0]  # what the problems are solved to
-        self.memory = RowMemory(self.features, worth_keeping(self.features, len(self.problems)))
+        self.memory = self.features.row_memory(worth_keeping(self.features, len(self.problems)))
         features = self.features.part(examples)
-        self.rows = SelectedRows(features, self.memory, coarse=False)
+        self.rows = features.rows(self.memory)
         self.part = whole.arranged(examples, self.rows, features)
 
     def solve_and_shrink(self) -> bool:
@@ -201,17 +202,17 @@ class Growth:
 
     def _change(self, kept: IndexArray, newcomers: IndexArray) -> None:
         """Go on with some of the active examples, by their places, and with newcomers."""
-        kept = closed_ranks(kept)
+        kept = compacted(kept)
         place = np.full(self.whole.n, -1)
         place[self.active] = np.arange(len(self.active))
         rows_kept = place[self.support()]
         self.active = np.concatenate([self.active[kept], newcomers])
         points = self.turned if self.coarse and self.turned is not None else self.features
         features = points.part(self.active)
-        if self.coarse == self.rows.coarse:
-            self.rows = self.rows.carried_over(features, kept, rows_kept)
+        if self.coarse == self.rows.two_bytes:
+            self.rows = self.rows.carried_over(features.direct_rows(), kept, rows_kept)
         else:
-            self.rows = SelectedRows(features, self.memory, self.coarse)
+            self.rows = features.rows(self.memory, self.coarse)
         self.part = self.whole.arranged(self.active, self.rows, features)
 
     def _mattering(self, beyond: float) -> IndexArray:
@@ -242,32 +243,32 @@ class Growth:
             self.sketch = self.features
         if axes is None:
             return
-        few, way = axes.leaving(_MOST_DROPPED * axes.left_out[0]), ways_to_turn()[0]
-        if few is not None and way.SHARE * few.share <= _SHARE_OF_FEATURES and self._has_room_for(few):
-            self.sketch = way(self.features, few).all()
+        few, way = axes.leaving(_MOST_DROPPED * axes.left_out[0]), compressions(self.features.kernel)[0]
+        if few is not None and way.RELATIVE_COST * few.share <= _SHARE_OF_FEATURES and self._has_room_for(few):
+            self.sketch = CompressedFeatures.of(self.features, way, few).all()
 
     def economise(self, axes: Axes | None) -> None:
         """From now on compute rows and keep them as cheaply as the models to come will hardly feel.
 
         That is: compute along nearly all axes that tell, keep values in two bytes.
         """
-        if not isinstance(self.features.kernel, Gaussian):
+        if not self.features.kernel.bounded_by_one:
             return
-        rounding = ROUNDING * np.linalg.norm(self.alpha[:, self.active], axis=1)
+        rounding = TWO_BYTE_ROUNDING * np.linalg.norm(self.alpha[:, self.active], axis=1)
         self.coarse = self._tolerates(_normally(rounding, _CASES))
-        most = None if axes is None else axes.leaving(_MOST_OFF / self.features.kernel.gamma)
+        most = None if axes is None else axes.leaving(self.features.kernel.squared_distance_tolerance(_MOST_OFF))
         if not self.coarse or most is None or not self._has_room_for(most):
             return
-        for way in ways_to_turn():
-            if way.SHARE * most.share <= _SHARE_FOR_ROWS:
-                turned = way(self.features, most)
+        for way in compressions(self.features.kernel):
+            if way.RELATIVE_COST * most.share <= _SHARE_FOR_ROWS:
+                turned = CompressedFeatures.of(self.features, way, most)
                 errors = self._errors_of(turned)
                 if self._tolerates(errors + _normally(rounding, errors.shape[1])):
                     self.turned = turned
                     return
 
     def _has_room_for(self, axes: Axes) -> bool:
-        return axes.fit_into(self.features.matrix_bytes // 2, self.features)
+        return axes.fit_into(self.features.matrix_bytes // 2, self.features.n)
 
     def _tolerates(self, errors: NDArray[np.float64]) -> bool:
         """Whether responses of each problem may have errors such as these, (problems, cases).
@@ -286,7 +287,7 @@ class Growth:
         growth = math.sqrt(self.whole.n / len(self.active))  # of the errors, as the models grow
         return growth * float(np.mean(costs)) <= self.tol / 2.0
 
-    def _errors_of(self, turned: Turned) -> NDArray[np.float64]:
+    def _errors_of(self, turned: CompressedFeatures) -> NDArray[np.float64]:
         """The errors of some responses of each problem, if they are computed from points in fewer coordinates."""
         known, support = self._not_supporting(), self.support()
         known = known[self.whole.ranked(known)][:: math.ceil(len(known) / _CASES)]
@@ -336,11 +337,11 @@ class Growth:
         """The same for the last of the active examples, by rows that are kept, as far as they are to be."""
         supporting = self.alpha[:, self.active] > 0.0
         free = np.asarray((supporting & ~self.bounded()).any(axis=0))
-        lasting = free | self.rows.held | (not self.rows.soon_computed)
+        lasting = free | self.rows.held | (not self.rows.cheap_to_recompute)
         kept, others = (np.flatnonzero(supporting.any(axis=0) & each) for each in (lasting, ~lasting))
         if len(kept) > self.rows.slots:
             return self.responses_at(last, self.features)
-        rows = self.rows.fetch(kept, passing=~free[kept])
+        rows = self.rows.fetch(kept, transient=~free[kept])
         values = rows.combinations(self._signed(self.active[kept]), len(self.active) - len(last))
         if len(others):
             values += self.features.values(last, self.active[others], self._signed(self.active[others])).T

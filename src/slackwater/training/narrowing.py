@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
-from slackwater.gram.narrow import values_without_far_points, worthwhile_narrow_rows
+from slackwater.gram.narrow import worthwhile_narrow_rows
 from slackwater.gram.source import IndexArray
 from slackwater.solvers.drive import Task
 from slackwater.solvers.dual_blocks import DualBlocks
@@ -78,7 +78,7 @@ class NarrowTraining:
         labels = np.stack([task.problem.labels for task in tasks])
         support = np.flatnonzero(alpha.any(axis=0))
         signed: NDArray[np.float64] = alpha[:, support] * labels[:, support]
-        values = values_without_far_points(self.features, self.order, self.order[support], signed)
+        values = self.features.values_without_far(self.order, self.order[support], signed)
         for task, own in zip(tasks, values.T, strict=True):
             task.state.responses[:] = task.problem.labels * own
 
@@ -124,7 +124,9 @@ def train_on_narrow_rows(
     if training_set.features is None:
         return None
     with Course.of(solver, seed, plan) as course:
-        training = narrow_training(course, training_set, training_set.features.lean(), n_classes, course.rng())
+        training = narrow_training(
+            course, training_set, training_set.features.to_single_precision(), n_classes, course.rng()
+        )
         return None if training is None else Outcome(training.exact(plan.tol), course.recorder)
 
 

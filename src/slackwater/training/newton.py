@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
-from slackwater.kernels.points import Floats
 from slackwater.memory import Buffers
+from slackwater.points import Floats
 from slackwater.training.span import CHUNK, Doubles, SpanModel, SpanProblem, rising
 
 _CHUNKS_AT_ONCE = 16  # whose matrices of second derivatives are in memory together

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slackwater.gram.axes import JUDGES, SAMPLE, principal_axes
+from slackwater.gram.compressed import JUDGES, SAMPLE, axes_of
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 from slackwater.solvers.dual_blocks import DualBlocks
@@ -47,7 +47,9 @@ def train_quickly(solver: DualBlocks, training_set: TrainingSet, n_classes: int,
     if training_set.features is None:
         raise ValueError("examples must be given by features, not by kernel values")
     with Course.of(solver, seed, plan) as course:
-        return Outcome(_endings(course, training_set, training_set.features.lean(), n_classes), course.recorder)
+        return Outcome(
+            _endings(course, training_set, training_set.features.to_single_precision(), n_classes), course.recorder
+        )
 
 
 def _endings(course: Course, training_set: TrainingSet, features: Features, n_classes: int) -> list[Ending]:
@@ -64,7 +66,7 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
     endings = endings_in_span(growth, features, shuffled, rng) if training_set.certified else None
     if endings is not None:
         return endings
-    axes = principal_axes(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE])
+    axes = axes_of(features, shuffled[-SAMPLE:], shuffled[-SAMPLE - JUDGES : -SAMPLE])
     growth.economise(axes)
     if whole.n < _fewest_to_grow(growth):
         return _looked_at(growth, rng, _with_all(growth)).endings
@@ -75,7 +77,7 @@ def _endings(course: Course, training_set: TrainingSet, features: Features, n_cl
 def _fewest_to_grow(growth: Growth) -> int:
     """More where hardly anyone would be set aside, or where values are soon computed."""
     fewest = 2 * _FEWEST_TO_GROW if growth.support_share() >= _MOST else _FEWEST_TO_GROW
-    return max(fewest, _FEWEST_IF_SOON) if growth.rows.soon_computed else fewest
+    return max(fewest, _FEWEST_IF_SOON) if growth.rows.cheap_to_recompute else fewest
 
 
 def _grown(growth: Growth, shuffled: IndexArray, rng: np.random.Generator) -> list[Ending]:

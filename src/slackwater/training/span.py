@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from slackwater.kernels.points import Floats
+from slackwater.points import Floats
 from slackwater.workers import Workers
 
 CHUNK = 2048  # examples whose features are worked on by one thread at a time

@@ -11,9 +11,9 @@ import numpy as np
 from slackwater.expansion import Expansion
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
-from slackwater.kernels.points import Floats
 from slackwater.memory import untouched
 from slackwater.objectives import hinge_total
+from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import StopReason
 from slackwater.training import trial
