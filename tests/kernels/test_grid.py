@@ -267,3 +267,26 @@ def test_predictions_on_a_grid_are_those_in_double_precision(
     )
     assert bool(used) == on_a_grid
     np.testing.assert_allclose(single, double, atol=3e-5)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "shorts"])
+@pytest.mark.parametrize("n", [20, 31, 32, 33, 200])
+def test_packed_points_have_the_values_of_unpacked_ones_bit_for_bit(kind: str, n: int) -> None:
+    codes = np.random.default_rng(0).integers(0, 200, (n, 13))
+    if kind == "bytes":
+        (right,) = encoded(codes) or pytest.fail("no grid found")
+    else:
+        right = shorts(codes.astype(np.int16), 1.0)
+    left = right.take(np.arange(0, n, 3))
+    unpacked, packed = (np.empty((len(left), n), np.float32) for _ in range(2))
+    many = right.take(np.arange(n))  # as if more points had met it than are worth packing for
+    assert many.packed(few=False) is None
+    words = many.packed(few=True)
+    assert words is not None
+    np.testing.assert_array_equal(words, naive.packed_side_by_side(right.words, 32))
+    Gaussian(1e-4).fill(left, right, packed)
+    for first in range(n):  # a part that begins elsewhere is not packed
+        part = right.slice(first, n)
+        assert (part.packed(few=True) is None) == (first % 32 != 0)
+        Gaussian(1e-4).fill(left, part, unpacked[:, first:])
+        np.testing.assert_array_equal(unpacked[:, first:], packed[:, first:])

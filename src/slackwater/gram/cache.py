@@ -218,7 +218,10 @@ class RowCache:
         taken = set(missing.tolist())
         candidates = dict.fromkeys(as_indices(ahead(), self.n, "ahead").tolist())
         useful = [index for index in candidates if self._table.slot_of[index] < 0 and index not in taken]
-        return np.array(useful[:room][::-1], dtype=np.intp)
+        together = self.source.rows_together
+        if len(missing) + len(useful[:room]) > together:  # some more would take as long as many more
+            room = (len(missing) + len(useful[:room])) // together * together - len(missing)
+        return np.array(useful[: max(room, 0)][::-1], dtype=np.intp)
 
     def _values_in(self, slots: IndexArray) -> Floats:
         """The rows in these slots: a view where they follow one another and are kept as floats."""

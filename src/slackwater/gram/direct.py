@@ -109,6 +109,11 @@ class DirectRows:
         effort = self.kernel.effort(self.points)
         return effort is not None and effort <= _CHEAP and self.dtype == np.float32
 
+    @property
+    def rows_together(self) -> int:
+        """As the points are multiplied."""
+        return self.points.rows_together if isinstance(self.points, Vectors) else 1
+
     def write_into(self, slab: NDArray[Any], slots: IndexArray, indices: IndexArray, first: int) -> None:
         """Compute rows, from column ``first`` on, into those slots of a slab."""
         self.ledger.charge(self.ledger.account, len(indices) * (self.n - first))

@@ -88,6 +88,7 @@ class PrecomputedRows:
 
     bounded_by_one = False  # nobody says so
     cheap_to_recompute = False
+    rows_together = 1
 
     def write_into(self, slab: NDArray[Any], slots: IndexArray, indices: IndexArray, first: int) -> None:
         """Copy rows, from column ``first`` on, into those slots of a slab."""

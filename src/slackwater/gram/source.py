@@ -180,6 +180,10 @@ class ComputedRows(RowSource, Protocol):
     def cheap_to_recompute(self) -> bool:
         """Whether a value takes less time to compute than to fetch from memory."""
 
+    @property
+    def rows_together(self) -> int:
+        """Rows that are computed in about the time of one."""
+
     def write_into(self, slab: NDArray[Any], slots: IndexArray, indices: IndexArray, first: int) -> None:
         """Write rows, from column ``first`` on, into those slots of a slab; rounded where it is of two bytes."""
 

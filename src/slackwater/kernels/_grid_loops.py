@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 
 from slackwater._jit import called, compiled, emitted, processor_has
 from slackwater.kernels._loops import exp32
+from slackwater.points._loops import pack_some
 from slackwater.points.base import Floats
+from slackwater.points.grid import LINE, ROWS_TOGETHER
 
 f32 = np.float32
 Words = NDArray[np.uint32]
 Whole = NDArray[np.int32]
 
 LANES = 16  # words, or sums, in a register
-ROWS, SIDE_BY_SIDE = 12, 2  # left points and registers of right ones: with their sums they take 27 of 32 registers
-WIDTH = SIDE_BY_SIDE * LANES
-LINE = 64 // 4  # words in a cache line
+ROWS, REGISTERS = ROWS_TOGETHER, 2  # left points, registers of right ones: with their sums they take 27 of 32
+WIDTH = REGISTERS * LANES
 
 
 @functools.cache
@@ -94,11 +95,11 @@ def _emit(builder: Any, instruction: str, arguments: Any) -> None:
     builder.branch(loop)
     builder.position_at_end(loop)
     step = builder.phi(long)
-    sums = [builder.phi(words) for _ in range(ROWS * SIDE_BY_SIDE)]
-    first_left, first_right = builder.mul(step, long(ROWS)), builder.mul(step, long(SIDE_BY_SIDE))
-    theirs = [load(right, words, builder.add(first_right, long(n))) for n in range(SIDE_BY_SIDE)]
+    sums = [builder.phi(words) for _ in range(ROWS * REGISTERS)]
+    first_left, first_right = builder.mul(step, long(ROWS)), builder.mul(step, long(REGISTERS))
+    theirs = [load(right, words, builder.add(first_right, long(n))) for n in range(REGISTERS)]
     mine = [spread(load(left, word, builder.add(first_left, long(i))), words) for i in range(ROWS)]
-    pairs = [(i, n) for i in range(ROWS) for n in range(SIDE_BY_SIDE)]
+    pairs = [(i, n) for i in range(ROWS) for n in range(REGISTERS)]
     totals = [
         builder.call(multiply_add, [so_far, theirs[n], mine[i]]) for so_far, (i, n) in zip(sums, pairs, strict=True)
     ]
@@ -137,29 +138,79 @@ def gaussian32(
 
     ``code`` is of the type of a coordinate; bits of the left side's words are flipped by ``flip``; ``own`` and
     ``others`` are such that own_i + others_j less twice the sum of products is the squared distance. ``steps`` is 0, or
-    how many of them 1 has where ``base`` is of whole numbers.
+    how many of them 1 has where ``base`` is of two-byte integers.
     """
-    rows, words = left.shape
-    groups = (rows + ROWS - 1) // ROWS
-    packed_left, packed_right = _aligned(groups * ROWS * words), _aligned(WIDTH * words)
-    own_here, others_here = np.zeros(groups * ROWS, np.int32), np.zeros(WIDTH, np.int32)
-    own_here[:rows] = own
-    values = np.empty(ROWS * WIDTH, f32)
-    for group in range(groups):
-        part = packed_left[group * ROWS * words : (group + 1) * ROWS * words]
-        _pack(left, group * ROWS, ROWS, flip, part)
-    theirs, their_norms, out = packed_right.ctypes.data, others_here.ctypes.data, values.ctypes.data
+    packed_left, own_here = _packed_left(left, flip, own)
+    packed_right = _aligned(WIDTH * left.shape[1])
+    others_here, values = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, f32)
     for first in range(0, right.shape[0], WIDTH):
         count = min(WIDTH, right.shape[0] - first)
-        _pack(right, first, WIDTH, np.uint32(0), packed_right)
+        pack_some(right, first, WIDTH, np.uint32(0), packed_right)
         others_here[:count] = others[first : first + count]
-        for group in range(groups):
-            mine = packed_left.ctypes.data + 4 * group * ROWS * words
-            norms = own_here.ctypes.data + 4 * group * ROWS
-            _exponents(code, (mine, theirs, norms, their_norms, out, words, factor))
-            for i in range(min(ROWS, rows - group * ROWS)):
-                place = starts[group * ROWS + i] + first
-                _finish(values[i * WIDTH : (i + 1) * WIDTH], steps, base[place : place + count])
+        places = starts + first
+        sides = packed_left, packed_right, own_here, others_here
+        _meet(left.shape, sides, code, factor, values, base, places, count, steps)
+
+
+@compiled
+def gaussian32_packed(
+    left: Words,
+    right: Words,
+    code: Any,
+    flip: Any,
+    own: Whole,
+    others: Whole,
+    factor: Any,
+    base: NDArray[Any],
+    starts: NDArray[np.intp],
+    steps: Any,
+) -> None:
+    """The same, for right points whose words are packed (``points.grid.Packing``)."""
+    packed_left, own_here = _packed_left(left, flip, own)
+    size = WIDTH * left.shape[1]
+    others_here, values = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, f32)
+    for first in range(0, others.size, WIDTH):
+        count = min(WIDTH, others.size - first)
+        packed_right = right[first // WIDTH * size : (first // WIDTH + 1) * size]
+        others_here[:count] = others[first : first + count]
+        places = starts + first
+        sides = packed_left, packed_right, own_here, others_here
+        _meet(left.shape, sides, code, factor, values, base, places, count, steps)
+
+
+@compiled
+def _packed_left(left: Words, flip: Any, own: Whole) -> tuple[Words, Whole]:
+    """ROWS rows side by side, word by word, with their bits flipped; and what to add for each."""
+    rows, words = left.shape
+    groups = (rows + ROWS - 1) // ROWS
+    packed, own_here = _aligned(groups * ROWS * words), np.zeros(groups * ROWS, np.int32)
+    own_here[:rows] = own
+    for group in range(groups):
+        pack_some(left, group * ROWS, ROWS, flip, packed[group * ROWS * words : (group + 1) * ROWS * words])
+    return packed, own_here
+
+
+@compiled
+def _meet(
+    shape: tuple[int, int],
+    sides: tuple[Words, Words, Whole, Whole],
+    code: Any,
+    factor: Any,
+    values: Floats,
+    base: NDArray[Any],
+    places: NDArray[np.intp],
+    count: int,
+    steps: Any,
+) -> None:
+    """All left points, ROWS at a time, with WIDTH right ones, of which ``count`` are wanted."""
+    (rows, words), (left, right, own, others) = shape, sides
+    theirs, their_norms, out = right.ctypes.data, others.ctypes.data, values.ctypes.data
+    for first in range(0, rows, ROWS):
+        mine, norms = left.ctypes.data + 4 * first * words, own.ctypes.data + 4 * first
+        _exponents(code, (mine, theirs, norms, their_norms, out, words, factor))
+        for i in range(min(ROWS, rows - first)):
+            place = places[first + i]
+            _finish(values[i * WIDTH : (i + 1) * WIDTH], steps, base[place : place + count])
 
 
 @compiled
@@ -168,17 +219,6 @@ def _aligned(size: int) -> Words:
     room = np.empty(size + LINE, np.uint32)
     first = (-room.ctypes.data // 4) % LINE
     return room[first : first + size]
-
-
-@compiled
-def _pack(rows: Words, first: int, width: int, flip: Any, packed: Words) -> None:
-    """Rows side by side, word by word; zeros make up their number."""
-    count, words = min(width, rows.shape[0] - first), rows.shape[1]
-    if count < width:
-        packed[:] = np.uint32(0)
-    for j in range(count):
-        for k in range(words):
-            packed[k * width + j] = rows[first + j, k] ^ flip
 
 
 @compiled

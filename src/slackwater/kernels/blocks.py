@@ -109,7 +109,8 @@ def hand_over(
 
 def write(kernel: Kernel, left: Vectors, right: Vectors, to: Destinations, workers: Workers) -> None:
     """Have a kernel write all values where they are kept, without a tile in between; the right points are shared."""
-    parts = _tiles(right, 0, len(right), _evenly(len(right), max(FEWEST_WRITTEN, len(right) // PARTS_WRITTEN), 1))
+    size = _evenly(len(right), max(FEWEST_WRITTEN, len(right) // PARTS_WRITTEN), 1)
+    parts = _tiles(right, 0, len(right), -(-size // right.tile_alignment) * right.tile_alignment)
     groups = _tiles(left, 0, len(left), left.tile_rows)
 
     def compute(rows: Points, columns: Points, first: int, start: int) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SINGLE_PRECISION_ERROR = 1e-5
 _EPSILON = float(np.finfo(np.float32).eps)
 _FEW_COORDINATES = 64  # with which a product of our own is quicker than BLAS
+_MIN_LEFT_TO_PACK_AGAIN = 128  # left points, with which packing the right ones takes a small part of the time
 _MAX_REPEATED_SHARE = 0.3  # of values computed in single precision first and then again in double
 
 
@@ -193,10 +194,12 @@ class Gaussian(Kernel):
     def _write_on_grid(self, left: GridPoints, right: GridPoints, to: Destinations) -> None:
         from slackwater.kernels import _grid_loops
 
-        words = left.codes.view(np.uint32), right.codes.view(np.uint32)
+        packed = right.packed(few=len(left) <= _MIN_LEFT_TO_PACK_AGAIN)
+        loop = _grid_loops.gaussian32 if packed is None else _grid_loops.gaussian32_packed
         code, flip = left.codes.dtype.type(0), np.uint32(0x80808080 if left.codes.itemsize == 1 else 0)
         factor = np.float32(max(-self.gamma * left.grid.step**2, -1e38))  # infinite, it would make nought NaN
-        _grid_loops.gaussian32(*words, code, flip, left.own, right.others, factor, to.base, to.starts, to.steps)
+        words = left.words, right.words if packed is None else packed
+        loop(*words, code, flip, left.own, right.others, factor, to.base, to.starts, to.steps)
 
     def _write_few(self, left: Vectors, right: Vectors, to: Destinations, apart: bool) -> None:
         """Of points with few coordinates, by products or by their differences."""

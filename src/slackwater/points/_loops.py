@@ -1,4 +1,4 @@
-"""Compiled passes over coordinates: squared norms, places on a grid."""
+"""Compiled passes over coordinates: squared norms, codes on a grid, their packing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater._jit import compiled, compiled_reordering
+from slackwater.points.grid import SIDE_BY_SIDE
 
 Floats = NDArray[np.floating[Any]]
 Whole = NDArray[np.int32]
@@ -75,3 +76,23 @@ def _sum_of_products(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> Any
     for k in range(first.size):
         total = np.int32(total + np.int32(first[k]) * np.int32(second[k]))
     return total
+
+
+@compiled
+def pack(rows: NDArray[np.uint32], packed: NDArray[np.uint32]) -> None:
+    """SIDE_BY_SIDE rows side by side, word by word, then the next ones."""
+    size = SIDE_BY_SIDE * rows.shape[1]
+    for first in range(0, rows.shape[0], SIDE_BY_SIDE):
+        place = first // SIDE_BY_SIDE * size
+        pack_some(rows, first, SIDE_BY_SIDE, np.uint32(0), packed[place : place + size])
+
+
+@compiled
+def pack_some(rows: NDArray[np.uint32], first: int, width: int, flip: Any, packed: NDArray[np.uint32]) -> None:
+    """Rows side by side, word by word; zeros make up their number."""
+    count, words = min(width, rows.shape[0] - first), rows.shape[1]
+    if count < width:
+        packed[:] = np.uint32(0)
+    for j in range(count):
+        for k in range(words):
+            packed[k * width + j] = rows[first + j, k] ^ flip

@@ -51,6 +51,8 @@ class Vectors(Points):
 
     n_features: int
     tile_rows: int  # how many of these rows, as the left side of a product, make good use of the cache
+    rows_together: int = 1  # left points that are multiplied in about the time of one
+    tile_alignment: int = 1  # tiles of the right side had best begin at multiples of this
     _norms: SquaredNorms
 
     @property

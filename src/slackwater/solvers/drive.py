@@ -124,6 +124,7 @@ class _Run:
         self.foresighted = self.solver if isinstance(self.solver, Foresighted) else None
         self.reuse_hint = self.solver if isinstance(self.solver, RowReuseHint) else None
         self.prudent = self.solver if isinstance(self.solver, Prudent) else None
+        self.paced = self.solver if isinstance(self.solver, Paced) else None  # asking costs microseconds a step
 
     def step(self, active: Sequence[Task]) -> None:
         """Draw for every problem, fetch the rows together, apply."""
@@ -221,7 +222,7 @@ class _Run:
             cost,
             violation=outlook.violation,
             passes=outlook.passes,
-            epochs=epochs_made(self.solver, task.problem, task.state.step),
+            epochs=None if self.paced is None else self.paced.epochs(task.problem.n, task.state.step),
         )
 
     def _show(self, task: Task, progress: Progress, assessment: Assessment) -> None:
