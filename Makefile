@@ -36,6 +36,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/rows.py
 	$(BIN)/python bench/sbp.py
 	$(BIN)/python bench/smo.py
+	$(BIN)/python bench/predict.py
 	$(BIN)/python bench/race.py
 
 clean:

@@ -86,8 +86,8 @@ def run_one(name: str, race: dict[str, Any], seed: int) -> dict[str, Any]:
 
 def floor(X: Any, support: Any, gamma: float) -> float:
     from slackwater.kernels.blocks import block
-    from slackwater.kernels.points import as_points
-    from slackwater.kernels.radial import Gaussian
+    from slackwater.kernels.gaussian import Gaussian
+    from slackwater.points import as_points
     from slackwater.workers import Workers, thread_count
 
     points, kernel, total = as_points(X), Gaussian(gamma), 0.0

@@ -17,7 +17,7 @@ import scipy.sparse
 
 from slackwater.gram import DirectRows, EvaluationLedger
 from slackwater.kernels import Gaussian, Linear, as_points
-from slackwater.kernels.points import Points
+from slackwater.points import Points
 from slackwater.workers import Workers, thread_count
 
 BLOCKS = (1, 8, 64, 256, 1024)

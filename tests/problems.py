@@ -7,7 +7,7 @@ import numpy as np
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
 from slackwater.gram.table import FeatureTable
-from slackwater.kernels.points import as_points
+from slackwater.points import as_points
 from slackwater.problem import Problem
 
 

@@ -17,9 +17,10 @@ PACKAGE = Path(slackwater.__file__).parent
 LAYERS = [
     {"_jit", "errors"},
     {"workers", "memory", "_loops"},
+    {"points"},
     {"kernels"},
     {"water", "gram", "examples", "objectives", "features"},
-    {"problem", "expansion"},
+    {"problem", "expansion", "prediction"},
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "checkpoint", "callbacks"},
     {"fitting"},

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from slackwater.examples import distinct_examples, row_keys
-from slackwater.kernels.points import as_points
+from slackwater.points import as_points
 
 
 @given(st.integers(0, 10_000), st.booleans())

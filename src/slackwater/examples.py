@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.points import Points, SparsePoints, Vectors
+from slackwater.points import Points, SparsePoints, Vectors
 
 _KEY_SEED = 20120626  # any constant: the keys only have to tell rows apart, in the same way every time
 

@@ -25,11 +25,12 @@ from slackwater.baselines import (
 )
 from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
 from slackwater.errors import ConvergenceWarning
-from slackwater.gram.cached import CachedRows
+from slackwater.gram.cache import RowCache
 from slackwater.gram.direct import DirectRows
 from slackwater.gram.ledger import EvaluationLedger
+from slackwater.gram.storage import RowMemory
 from slackwater.kernels.custom import Custom
-from slackwater.kernels.points import as_points
+from slackwater.points import as_points
 from slackwater.problem import Problem
 from slackwater.solvers.base import Foresighted
 from slackwater.solvers.basins import OneBasin, TwoBasins
@@ -150,7 +151,7 @@ def test_the_count_is_that_of_the_kernel_values_really_computed(name, cache_byte
         computed.append(len(A) * len(B))
         return rbf_kernel(A, B, gamma=0.5)
 
-    rows = CachedRows(DirectRows(Custom(kernel), as_points(X), EvaluationLedger()), cache_bytes)
+    rows = RowCache(DirectRows(Custom(kernel), as_points(X), EvaluationLedger()), RowMemory(cache_bytes))
     train(solver, Problem(rows, labels, None, np.arange(70)), STEPS)
     assert rows.ledger.total == sum(computed) > 0
 

@@ -10,9 +10,8 @@ from slackwater import SVC
 from slackwater.fitting import audit, compression
 from slackwater.fitting.screening_margin import ScreeningMargin
 from slackwater.fitting.settings import AuditSettings, ScreeningSettings
-from slackwater.gram import axes
-from slackwater.gram.axes import Coded
-from slackwater.kernels import grid
+from slackwater.kernels import _grid_loops
+from slackwater.points.projected import QuantisedPoints
 from slackwater.solvers.coupling import Scaling
 
 SETTINGS = ScreeningSettings()
@@ -188,7 +187,7 @@ def test_rows_are_computed_in_as_few_coordinates_as_tell(monkeypatch):
     assert chosen.two_byte
     assert chosen.projected is not None
     assert chosen.projected.part(np.arange(10)).points.n_features < 30
-    assert active.rows.coarse
+    assert active.rows.two_bytes
     assert model.gap_ <= 0.06
     exact = SVC(C=10.0, gamma=0.3, tol=1e-2, random_state=0).fit(X, y)
     assert exact.score(X_test, y_test) > 0.9
@@ -209,15 +208,15 @@ def test_errors_are_tolerated_as_far_as_they_cost_little(monkeypatch):
     assert largest[1] < 0.5 * largest[0]
 
 
-@pytest.mark.parametrize("grids_pay", [False, True], ids=["single precision", "whole numbers"])
-def test_points_without_dimensions_to_spare_keep_them(monkeypatch, grids_pay):
-    if grids_pay and not grid.grids_pay():
+@pytest.mark.parametrize("integers", [False, True], ids=["single precision", "whole numbers"])
+def test_points_without_dimensions_to_spare_keep_them(monkeypatch, integers):
+    if integers and not _grid_loops.available():
         pytest.skip("this processor multiplies whole numbers no quicker")
-    monkeypatch.setattr(axes, "grids_pay", lambda: grids_pay)
+    monkeypatch.setattr(_grid_loops, "available", lambda: integers)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9000, 120)).astype(np.float32)
     y = (np.sin(3.0 * X[:, 0]) + X[:, 1] > 0).astype(int)
     _, _, chosen = compressed(monkeypatch, X, y, C=1.0, gamma=0.01)
-    assert isinstance(chosen.projected, Coded) if grids_pay else chosen.projected is None
-    if grids_pay:
+    assert isinstance(chosen.projected.points, QuantisedPoints) if integers else chosen.projected is None
+    if integers:
         assert chosen.projected.part(np.arange(10)).points.n_features == 120

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slackwater.gram import CachedRows, DirectRows, EvaluationLedger, PrecomputedRows
+from slackwater.gram import DirectRows, EvaluationLedger, PrecomputedRows, RowCache, RowMemory
 from slackwater.kernels import Custom, Gaussian, Linear, as_points
 
 N = 30
@@ -58,7 +58,7 @@ def test_the_meter_counts_exactly_the_values_a_callable_was_asked_for() -> None:
         asked += len(A) * len(B)
         return A @ B.T
 
-    source = CachedRows(direct(Custom(counting)), 8 * N * 8)
+    source = RowCache(direct(Custom(counting)), RowMemory(8 * N * 8))
     rng = np.random.default_rng(1)
     source.diagonal()
     for _ in range(40):

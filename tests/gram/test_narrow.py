@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from problems import gaussian_gram
-from slackwater.gram import _narrow_loops
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.narrow import NEGLIGIBLE, Leaves, NarrowRows, cut_off, narrow_combinations, share_above_negligible
+from slackwater.gram.narrow import NEGLIGIBLE, NarrowRows, share_above_negligible
 from slackwater.kernels import Gaussian, as_points
 from slackwater.kernels.blocks import combinations
+from slackwater.kernels.near_sums import NearSums
+from slackwater.points import _leaf_loops
+from slackwater.points.leaves import Leaves
 from slackwater.workers import Workers
 
 
@@ -74,7 +76,7 @@ def test_far_pairs_are_never_computed_and_near_ones_are_charged():
     X = scattered(12_000, d=2)
     features = features_of(X, gamma=4.0)
     leaves = Leaves(features.points)
-    assert leaves.share_near(cut_off(features.kernel)) < 0.3
+    assert leaves.share_near(features.kernel.squared_cutoff(NEGLIGIBLE)) < 0.3
     rows = NarrowRows(features.kernel, leaves, features.ledger, features.workers)
     assert rows.indptr[-1] <= features.ledger.train <= 0.3 * 12_000**2
 
@@ -91,20 +93,27 @@ def test_the_share_of_values_that_are_not_negligible_is_estimated(gamma, least, 
 
 def test_no_box_of_sixty_dimensions_is_far():
     features = features_of(np.random.default_rng(0).normal(size=(2000, 60)), gamma=1.0)
-    assert Leaves(features.points).share_near(cut_off(features.kernel)) > 0.3
+    assert Leaves(features.points).share_near(features.kernel.squared_cutoff(NEGLIGIBLE)) > 0.3
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums_without_far_points_are_those_with_them(dtype):
     support, points = as_points(scattered(6000, d=2, dtype=dtype)), as_points(scattered(600, d=2, seed=1, dtype=dtype))
     coefficients = np.random.default_rng(0).standard_normal((2, 6000))
-    found = narrow_combinations(Gaussian(4.0), points, support, coefficients, Workers())
+    sums = NearSums.worthwhile(Gaussian(4.0), support)
+    assert sums is not None
+    found = sums.at(points, coefficients, Workers())
     assert found is not None
     expected = combinations(Gaussian(4.0), points, support, coefficients, Workers())
     values, computed = found
     assert 0 < computed < 0.5 * 600 * 6000
     np.testing.assert_allclose(values, expected, atol=2e-4 if dtype == np.float32 else 2e-6)
-    assert narrow_combinations(Gaussian(1e-3), points, support, coefficients, Workers()) is None
+    again = sums.at(points, coefficients, Workers())
+    assert again is not None
+    np.testing.assert_array_equal(again[0], values)
+    wide = NearSums.worthwhile(Gaussian(1e-3), support)
+    assert wide is not None
+    assert wide.at(points, coefficients, Workers()) is None
 
 
 def test_near_leaves_are_all_whose_boxes_come_near():
@@ -115,5 +124,5 @@ def test_near_leaves_are_all_whose_boxes_come_near():
     for leaf in range(50):
         apart = np.maximum(0.0, np.maximum(lower - upper[leaf], lower[leaf] - upper))
         expected = np.flatnonzero((apart**2).sum(axis=1) <= 9.0)
-        count = _narrow_loops.near_leaves(lower, upper, leaf, 9.0, found)
+        count = _leaf_loops.near_leaves(lower, upper, leaf, 9.0, found)
         np.testing.assert_array_equal(found[:count], expected)

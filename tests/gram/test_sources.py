@@ -10,7 +10,7 @@ import scipy.sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from slackwater.errors import KernelError
-from slackwater.gram import CachedRows, DirectRows, EvaluationLedger, PrecomputedRows
+from slackwater.gram import DirectRows, EvaluationLedger, PrecomputedRows, RowCache, RowMemory
 from slackwater.kernels import Custom, Gaussian, Linear, as_points
 from slackwater.workers import Workers
 
@@ -22,7 +22,7 @@ def sources() -> list[Any]:
     ledger = EvaluationLedger()
     computed = [DirectRows(Gaussian(0.7), as_points(form(X)), ledger) for form in (np.asarray, scipy.sparse.csr_matrix)]
     plain = [*computed, PrecomputedRows(K, ledger)]
-    return plain + [CachedRows(source, budget) for source in plain for budget in (0, 40 * 8 * 7, 10**6)]
+    return plain + [RowCache(source, RowMemory(budget)) for source in plain for budget in (0, 40 * 8 * 7, 10**6)]
 
 
 @pytest.mark.parametrize("source", sources(), ids=lambda source: type(source).__name__)
@@ -138,19 +138,19 @@ def test_rounding_is_no_asymmetry_and_integers_are_converted() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_tiles_given_away_are_the_rows(threads: int) -> None:
+@pytest.mark.parametrize("kind", [np.float64, np.uint16])
+def test_rows_are_written_into_the_slots_from_a_column_on(threads: int, kind: Any) -> None:
     points = np.random.default_rng(1).random((5000, 3))
     with Workers(threads) as workers:
         source = DirectRows(Gaussian(0.7), as_points(points), EvaluationLedger(), workers)
-        chosen = np.random.default_rng(2).permutation(5000)[:1100]
-        out = np.full((1100, 5000), np.nan)
-
-        def take(position: int, column: int, tile: np.ndarray) -> None:
-            out[position : position + len(tile), column : column + tile.shape[1]] = tile
-
-        source.hand_over(chosen, 30, take)
-    assert np.isnan(out[:, :30]).all()
-    np.testing.assert_allclose(out[:, 30:], rbf_kernel(points[chosen], points[30:], gamma=0.7), atol=1e-12)
+        chosen, slots = (np.random.default_rng(seed).permutation(5000)[:1100] for seed in (2, 3))
+        slab = np.full((5000, 5000), 7, kind)
+        source.write_into(slab, slots, chosen, 30)
+    assert (slab[:, :30] == 7).all()
+    assert (np.delete(slab, slots, axis=0) == 7).all()
+    values = slab[slots, 30:] / (65535.0 if kind == np.uint16 else 1.0)
+    tolerance = 8e-6 if kind == np.uint16 else 1e-12
+    np.testing.assert_allclose(values, rbf_kernel(points[chosen], points[30:], gamma=0.7), atol=tolerance)
     assert source.ledger.train == 1100 * 4970
 
 
@@ -159,7 +159,7 @@ def test_a_value_that_is_not_finite_is_named_by_the_numbers_of_its_points() -> N
     points[[7, 21]] = 1e30
     source = DirectRows(Linear(), as_points(points), EvaluationLedger())
     with pytest.raises(KernelError, match="points 21 and 7 is inf"):
-        source.hand_over(np.array([3, 21]), 5, lambda position, column, tile: None)
+        source.write_into(np.empty((2, 40), np.float32), np.array([0, 1]), np.array([3, 21]), 5)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -186,7 +186,7 @@ def test_sums_over_sparse_support_vectors_are_those_over_dense_ones(monkeypatch,
     monkeypatch.setattr(blocks, "COLUMNS_BYTES", 10**6)
     points, support = sample(1300, np.float64, 0, 400), sample(1500, np.float64, 1, 400)
     coefficients = np.random.default_rng(2).standard_normal((3, 1500))
-    monkeypatch.setattr("slackwater.kernels.points.DENSE_COLUMNS_AN_ENTRY", 1)  # sparse they stay
+    monkeypatch.setattr("slackwater.points.convert.DENSE_COLUMNS_AN_ENTRY", 1)  # sparse they stay
     with Workers(threads) as workers:
         found = blocks.combinations(
             Gaussian(0.1), as_points(csr32(points)), as_points(csr32(support)), coefficients, workers

@@ -10,15 +10,18 @@ from hypothesis import strategies as st
 
 from reference import kernels as naive
 from slackwater import SVC
-from slackwater.expansion import decision_values
-from slackwater.gram.axes import Coded, principal_axes
+from slackwater.gram.compressed import CompressedFeatures, axes_of
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.kernels import Gaussian, as_points, block, grid
-from slackwater.kernels.grid import Grid, GridPoints, on_grid
+from slackwater.kernels import Gaussian, _grid_loops, as_points, block
+from slackwater.points.grid import Grid, GridPoints, on_grid
+from slackwater.points.projected import Axes, QuantisedPoints
+from slackwater.prediction import decision_values
 from slackwater.workers import Workers
 
-pytestmark = pytest.mark.skipif(not grid.grids_pay(), reason="this processor multiplies whole numbers no quicker")
+pytestmark = pytest.mark.skipif(
+    not _grid_loops.available(), reason="this processor multiplies whole numbers no quicker"
+)
 
 
 def encoded(*sets: np.ndarray) -> list[GridPoints] | None:
@@ -28,18 +31,22 @@ def encoded(*sets: np.ndarray) -> list[GridPoints] | None:
 def times_used(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each block of values that is computed on a grid."""
     used: list[int] = []
-    original = GridPoints.write_gaussian
+    original = Gaussian._write_on_grid
 
-    def watched(points: GridPoints, *arguments: object) -> None:
+    def watched(kernel: Gaussian, points: GridPoints, *arguments: object) -> None:
         used.append(len(points))
-        original(points, *arguments)
+        original(kernel, points, *arguments)
 
-    monkeypatch.setattr(GridPoints, "write_gaussian", watched)
+    monkeypatch.setattr(Gaussian, "_write_on_grid", watched)
     return used
 
 
+def quantised(features: Features, axes: Axes) -> CompressedFeatures:
+    return CompressedFeatures.of(features, QuantisedPoints, axes)
+
+
 def shorts(codes: np.ndarray, step: float) -> GridPoints:
-    """Points of two bytes a coordinate; an odd number of them is made even, as ``Coded`` does."""
+    """Points of two bytes a coordinate; an odd number of them is made even, as ``QuantisedPoints`` does."""
     d = codes.shape[1]
     squares = np.sum(codes.astype(np.int64) ** 2, axis=1).astype(np.int32)
     padded = np.ascontiguousarray(np.pad(codes, ((0, 0), (0, d % 2))))
@@ -155,12 +162,12 @@ def test_parts_of_points_go_with_what_belongs_to_them() -> None:
     np.testing.assert_allclose(points.raw[some], pixels[some], atol=1e-6)
 
 
-def test_coded_points_have_nearly_the_kernel_values_of_the_originals() -> None:
+def test_quantised_points_have_nearly_the_kernel_values_of_the_originals() -> None:
     X = np.random.default_rng(0).standard_normal((700, 101)).astype(np.float32) + 5.0
     features = Features(Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**26, np.arange(len(X)))
-    axes = principal_axes(features, np.arange(400), np.arange(400, 500))
+    axes = axes_of(features, np.arange(400), np.arange(400, 500))
     assert axes is not None
-    coded = Coded(features, axes)
+    coded = quantised(features, axes)
     near, exact = coded.all().columns(np.arange(50)), features.columns(np.arange(50))
     np.testing.assert_allclose(near[50:], exact[50:], rtol=1e-3)
     np.testing.assert_array_equal(coded.part(np.arange(100, 120)).points.codes, coded.all().points.codes[100:120])
@@ -181,28 +188,28 @@ def test_a_width_far_below_a_step_leaves_points_alone() -> None:
 
 
 @pytest.mark.parametrize("offset", [1500.0, 3700.0, 11000.0])
-def test_coded_points_do_not_wrap_around_however_far_from_the_origin(offset: float) -> None:
+def test_quantised_points_do_not_wrap_around_however_far_from_the_origin(offset: float) -> None:
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((600, 70)) + offset * rng.standard_normal(70)).astype(np.float32)
     X[0], X[1] = X[2:].mean(axis=0) + 4.0, X[2:].mean(axis=0) - 4.0  # farther out than the others, on either side
     features = Features(Gaussian(0.01), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**26, np.arange(len(X)))
-    axes = principal_axes(features, np.arange(2, 400), np.arange(400, 500))
+    axes = axes_of(features, np.arange(2, 400), np.arange(400, 500))
     assert axes is not None
-    values = Coded(features, axes).all().columns(np.array([1]))[0]
+    values = quantised(features, axes).all().columns(np.array([1]))[0]
     assert values == pytest.approx(np.exp(-0.01 * np.sum((X[0].astype(float) - X[1]) ** 2)), abs=1e-6)
 
 
 def test_points_that_hardly_differ_keep_an_axis() -> None:
     X = np.random.default_rng(0).standard_normal((700, 70)).astype(np.float32)
     features = Features(Gaussian(1e-9), as_points(X), EvaluationLedger(), Workers(), 2**26, 2**26, np.arange(len(X)))
-    axes = principal_axes(features, np.arange(400), np.arange(400, 500))
+    axes = axes_of(features, np.arange(400), np.arange(400, 500))
     assert axes is not None
     least = axes.leaving(1e9)
     assert least is not None
     assert least.directions.shape == (70, 1)
-    np.testing.assert_allclose(Coded(features, least).all().columns(np.arange(5)), 1.0, atol=1e-5)
+    np.testing.assert_allclose(quantised(features, least).all().columns(np.arange(5)), 1.0, atol=1e-5)
     same = Features(Gaussian(1.0), as_points(np.ones((700, 1500))), EvaluationLedger(), Workers(), 0, 0, np.arange(700))
-    assert principal_axes(same, np.arange(400), np.arange(400, 500)) is None
+    assert axes_of(same, np.arange(400), np.arange(400, 500)) is None
 
 
 @pytest.mark.parametrize("n", [3000, 9000], ids=["exact way", "quick way"])
@@ -215,7 +222,7 @@ def test_a_model_is_as_good_with_a_grid_as_without(monkeypatch: pytest.MonkeyPat
     used = times_used(monkeypatch)
     with_grid = SVC(C=1.0, gamma=0.5, random_state=0).fit(X[:n], y[:n])
     assert used
-    monkeypatch.setattr(grid, "grids_pay", lambda: False)
+    monkeypatch.setattr(_grid_loops, "available", lambda: False)
     without = SVC(C=1.0, gamma=0.5, random_state=0).fit(X[:n], y[:n])
     costs = [_cost(model, X[:n], y[:n]) for model in (with_grid, without)]
     assert costs[0] == pytest.approx(costs[1], rel=2e-3 if n == 3000 else 0.05)
@@ -260,3 +267,26 @@ def test_predictions_on_a_grid_are_those_in_double_precision(
     )
     assert bool(used) == on_a_grid
     np.testing.assert_allclose(single, double, atol=3e-5)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "shorts"])
+@pytest.mark.parametrize("n", [20, 31, 32, 33, 200])
+def test_packed_points_have_the_values_of_unpacked_ones_bit_for_bit(kind: str, n: int) -> None:
+    codes = np.random.default_rng(0).integers(0, 200, (n, 13))
+    if kind == "bytes":
+        (right,) = encoded(codes) or pytest.fail("no grid found")
+    else:
+        right = shorts(codes.astype(np.int16), 1.0)
+    left = right.take(np.arange(0, n, 3))
+    unpacked, packed = (np.empty((len(left), n), np.float32) for _ in range(2))
+    many = right.take(np.arange(n))  # as if more points had met it than are worth packing for
+    assert many.packed(few=False) is None
+    words = many.packed(few=True)
+    assert words is not None
+    np.testing.assert_array_equal(words, naive.packed_side_by_side(right.words, 32))
+    Gaussian(1e-4).fill(left, right, packed)
+    for first in range(n):  # a part that begins elsewhere is not packed
+        part = right.slice(first, n)
+        assert (part.packed(few=True) is None) == (first % 32 != 0)
+        Gaussian(1e-4).fill(left, part, unpacked[:, first:])
+        np.testing.assert_array_equal(unpacked[:, first:], packed[:, first:])

@@ -10,10 +10,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from reference import kernels as naive
-from slackwater.expansion import decision_values
 from slackwater.kernels import Gaussian, _few_loops, _loops, as_points, block
-from slackwater.kernels.lines import Lines
-from slackwater.kernels.points import DensePoints
+from slackwater.kernels.destinations import Destinations
+from slackwater.points import DensePoints
+from slackwater.prediction import decision_values
 from slackwater.workers import Workers
 
 
@@ -135,7 +135,7 @@ def test_a_gaussian_of_few_coordinates_equals_its_numpy_twin(
     slots = rng.permutation(2 * rows)[:rows]
     for kept_in, one, tolerance in ((np.float32, 1.0, 2e-6), (np.uint16, 65535.0, 1.0 / 65535)):
         out = np.full((2 * rows, columns + 7), 7, kept_in)
-        lines = Lines.of_slots(out, slots)
+        lines = Destinations.of_slots(out, slots)
         times, scale = (1.0, -0.1) if apart else (math.sqrt(0.2), 1.0)
         _few_loops.gaussian32(left, right, np.float32(times), np.float32(scale), own, others, apart, *lines)
         exact = naive.pairwise(naive.gaussian(0.1), left.astype(np.float64), right.astype(np.float64))
@@ -163,10 +163,10 @@ def test_differences_of_few_coordinates_lose_nothing_however_far_from_the_origin
 
 
 @pytest.mark.parametrize(("far", "stays"), [(30.0, False), (1e4, True)])
-def test_coordinates_in_double_are_rounded_where_values_do_not_feel_it(far: float, stays: bool) -> None:
+def test_coordinates_in_double_are_rounded_where_that_does_not_show(far: float, stays: bool) -> None:
     X = far + np.random.default_rng(0).normal(size=(200, 4)) * [[1.0, 0.1, 1.0, 1.0]]
     points = DensePoints(X)
-    assert Gaussian(1.0).feels_rounding(points) is stays
+    assert (Gaussian(1.0)._rounding_shows(points)) is stays
     assert Gaussian(1.0).needs_double(points, points)  # by norms
     exact = naive.pairwise(naive.gaussian(1.0), X, X)
     rounded = as_points(X.astype(np.float32))
@@ -194,21 +194,22 @@ def test_decision_values_are_exact_far_from_the_origin(sparse: tuple[bool, bool]
     assert exact.max() > 0.1 > exact.min()
 
 
-def test_points_far_from_the_origin_are_seen_from_their_middle() -> None:
+def test_points_far_from_the_origin_are_centred() -> None:
     points = DensePoints(far_from_the_origin().astype(np.float32))
-    one, other = Gaussian(1e-3).seen_from_middle(points, points.take(np.arange(7)))
-    assert one.largest_squared_norm < 6 * 40**2 + 26
-    np.testing.assert_array_equal(other.values, one.values[:7])
+    origin = Gaussian(1e-3).better_origin(points)
+    assert origin is not None
+    assert points.shifted(origin).largest_squared_norm < 6 * 40**2 + 26
 
 
 @pytest.mark.parametrize("code", [-9999.0, 1e9])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_points_are_not_moved_for_the_sake_of_a_few(code: float, dtype: Any) -> None:
+def test_points_are_not_shifted_for_the_sake_of_a_few(code: float, dtype: Any) -> None:
     """A code for a missing value in a few rows: the others are near to the origin as they are."""
     X = np.random.default_rng(0).random((500, 3)).astype(dtype)
     X[::30, 1] = code
     points = DensePoints(X)
-    (seen,) = Gaussian(1.0).seen_from_middle(points)
+    origin = Gaussian(1.0).better_origin(points)
+    seen = points if origin is None else points.shifted(origin)
     near = np.setdiff1d(np.arange(500), np.arange(0, 500, 30))
     np.testing.assert_allclose(seen.values[near], X[near], atol=1.0)
     exact = naive.pairwise(naive.gaussian(1.0), X[near[:40]].astype(np.float64), X[near[:40]].astype(np.float64))
@@ -216,18 +217,18 @@ def test_points_are_not_moved_for_the_sake_of_a_few(code: float, dtype: Any) -> 
     np.testing.assert_allclose(block(Gaussian(1.0), some, some), exact, atol=2e-6)
 
 
-def test_coordinates_that_single_precision_would_not_have_are_not_moved() -> None:
+def test_coordinates_that_single_precision_would_not_have_are_not_shifted() -> None:
     X = np.random.default_rng(0).random((400, 2))
     X[::2] += 5000.0
     points = DensePoints(X.astype(np.float32))
-    assert Gaussian(1.0).seen_from_middle(points) == [points]
+    assert Gaussian(1.0).better_origin(points) is None
 
 
-def test_whole_numbers_are_moved_to_their_middle_without_error() -> None:
+def test_whole_numbers_are_shifted_to_their_centre_without_error() -> None:
     X = forest_like(200)
     X[:, 3] = 7.25  # the same for all
     points = DensePoints(X.astype(np.float32))
-    moved = points.moved(points.middle())
+    moved = points.shifted(points.centre())
     assert moved is not None
-    np.testing.assert_array_equal(moved.values.astype(np.float64), X - points.middle())
+    np.testing.assert_array_equal(moved.values.astype(np.float64), X - points.centre())
     assert np.all(np.abs(np.median(moved.values, axis=0)) <= np.maximum(0.3 * X.std(axis=0), 1.0))

@@ -58,3 +58,10 @@ def gaussian_finish(block: np.ndarray, left: np.ndarray, right: np.ndarray, twic
 def l1_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Twin of dense_l1_distances and sparse_l1_distances."""
     return np.abs(left[:, None, :].astype(np.float64) - right[None, :, :].astype(np.float64)).sum(axis=2)
+
+
+def packed_side_by_side(rows: np.ndarray, width: int) -> np.ndarray:
+    """Words of ``width`` rows side by side, word by word, then those of the next ones; zeros make up their number."""
+    missing = -len(rows) % width
+    padded = np.pad(rows, ((0, missing), (0, 0)))
+    return np.concatenate([block.T.ravel() for block in np.split(padded, len(padded) // width)])

@@ -15,7 +15,7 @@ from slackwater.gram.direct import DirectRows
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.precomputed import PrecomputedRows
 from slackwater.kernels.custom import Custom
-from slackwater.kernels.points import as_points
+from slackwater.points import as_points
 from slackwater.problem import Problem
 from slackwater.solvers.averaging import last_iterate, mean_iterate
 from slackwater.solvers.basins import OneBasin, TwoBasins

@@ -11,7 +11,7 @@ from problems import advance, feature_problem, noisy_blobs, precomputed_problem
 from reference.optimum import slack_constrained_optimum
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.table import FeatureTable
-from slackwater.kernels.points import as_points
+from slackwater.points import as_points
 from slackwater.problem import Problem
 from slackwater.solvers.basins import OneBasin
 from slackwater.solvers.sbp import StochasticBatchPerceptron

@@ -17,9 +17,10 @@ from slackwater.callbacks import joined, watch_for
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
-from slackwater.expansion import Expansion, decision_values
+from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext, Persistence, Stopping
 from slackwater.fitting.outcome import Ending, Outcome
+from slackwater.fitting.precision import with_fast_rows
 from slackwater.fitting.run import train
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import (
@@ -30,8 +31,9 @@ from slackwater.fitting.training_set import (
     require_semidefinite,
 )
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import as_points
 from slackwater.kernels.registry import make_kernel
+from slackwater.points import as_points
+from slackwater.prediction import PreparedSupport, threads_pay
 from slackwater.solvers.base import Solver
 from slackwater.stopping import (
     GapBelow,
@@ -194,7 +196,11 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _train(self, context: FitContext) -> Outcome:
-        return train(context, float(self.tol), context.training_set)
+        unlimited = self.max_iter is None or self.max_iter == -1
+        # A state that is kept may be continued to any tolerance.
+        tol, steps = None if context.persistence.used else float(self.tol), None if unlimited else int(self.max_iter)
+        training_set = with_fast_rows(context.solver, context.training_set, tol, steps)
+        return train(context, float(self.tol), training_set)
 
     def _watch(self, training_set: TrainingSet) -> Watch | None:
         callback = getattr(self, "callback", None)  # not every estimator has one
@@ -238,6 +244,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.support_vectors_ = np.empty((0, 0), dtype=X.dtype)
         else:
             self.support_vectors_ = as_points(X).take(self.support_).raw
+            self._prediction = PreparedSupport(self._kernel, self.support_vectors_)
 
     def _keep_account(self, training_set: TrainingSet, outcome: Outcome) -> None:
         found = [ending.assessment for ending in outcome.endings]
@@ -283,15 +290,23 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self._kernel is None:
             columns = self._support_columns(X)
             return np.asarray(columns @ self.dual_coef_.T + self.intercept_, dtype=np.float64)
+        points, support = as_points(X), self._prepared_support()
+        features = getattr(points, "n_features", 1)
+        if not threads_pay(len(points), len(self.support_), features):
+            return support.decision_values(points, self.dual_coef_, self.intercept_, Workers())
         with Workers(thread_count(self.n_jobs)) as workers:
-            return decision_values(
-                self._kernel,
-                as_points(X),
-                as_points(self.support_vectors_),
-                self.dual_coef_,
-                self.intercept_,
-                workers,
-            )
+            return support.decision_values(points, self.dual_coef_, self.intercept_, workers)
+
+    def _prepared_support(self) -> PreparedSupport:
+        """The support as predictions use it: prepared once, and again if ``support_vectors_`` is another object."""
+        found: PreparedSupport | None = self.__dict__.get("_prediction")
+        if found is None or found.support is not self.support_vectors_:
+            found = self._prediction = PreparedSupport(self._kernel, self.support_vectors_)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is prepared for predictions: it is prepared again."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_prediction"}
 
     def _support_columns(self, X: NDArray[Any]) -> NDArray[Any]:
         """Kernel values with the support vectors, out of those with all training rows or with them alone."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from slackwater.kernels.base import Kernel
+
 
 class Rule(NamedTuple):
     """A condition on a parameter, in code and in words, and what the parameter is for."""
@@ -59,7 +61,9 @@ def flag(remedy: str) -> Rule:
 
 
 COMMON: dict[str, Rule] = {
-    "kernel": Rule(lambda v: isinstance(v, str) or callable(v), "a name or a callable", "Such as 'rbf', or k(A, B)."),
+    "kernel": Rule(
+        lambda v: isinstance(v, str | Kernel) or callable(v), "a name or a callable", "Such as 'rbf', or k(A, B)."
+    ),
     "gamma": Rule(
         lambda v: isinstance(v, str) or (is_real(v) and v > 0),
         "'scale', 'auto' or a number > 0",

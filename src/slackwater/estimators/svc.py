@@ -25,7 +25,7 @@ from slackwater.fitting.training_set import (
     precomputed_training_set,
     warn_if_indefinite,
 )
-from slackwater.kernels.points import as_points
+from slackwater.points import as_points
 from slackwater.solvers.base import Solver
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks

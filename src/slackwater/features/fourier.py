@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.points import Floats
+from slackwater.points import Floats
 
 
 @dataclass(frozen=True)

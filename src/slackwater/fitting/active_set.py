@@ -11,9 +11,9 @@ from slackwater.fitting.compression import Compression
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.dual_solution import DualSolution
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.gram.features import Features
-from slackwater.gram.selected import RowMemory, SelectedRows, closed_ranks, worth_keeping
+from slackwater.gram.features import worth_keeping
 from slackwater.gram.source import IndexArray
+from slackwater.gram.storage import compacted
 from slackwater.solvers.drive import Task
 
 
@@ -26,9 +26,10 @@ class ActiveSet:
         self.tasks: list[Task] = []  # as they were last solved
         self.compression = Compression()
         features = solution.features
-        self._memory = RowMemory(features, worth_keeping(features, len(solution.problems)))
-        self.rows = SelectedRows(features.part(examples), self._memory, coarse=False)
-        self.part: TrainingSet = solution.whole.arranged(examples, self.rows, features.part(examples))
+        self._memory = features.row_memory(worth_keeping(features, len(solution.problems)))
+        chosen = features.part(examples)
+        self.rows = chosen.rows(self._memory)
+        self.part: TrainingSet = solution.whole.arranged(examples, self.rows, chosen)
 
     def solve(self, tol: float, worst_first: bool = True) -> bool:
         """Solve to a relative gap; False if something else ended it.
@@ -74,16 +75,16 @@ class ActiveSet:
 
     def change(self, kept: IndexArray, newcomers: IndexArray) -> None:
         """Go on with some of the active examples, by their places, and with newcomers."""
-        kept = closed_ranks(kept)
+        kept = compacted(kept)
         place = np.full(self.solution.whole.n, -1)
         place[self.examples] = np.arange(len(self.examples))
         rows_kept = place[self.solution.support()]
         self.examples = np.concatenate([self.examples[kept], newcomers])
         features = self.compression.part(self.solution.features, self.examples)
-        if self.compression.two_byte == self.rows.coarse:
-            self.rows = self.rows.carried_over(features, kept, rows_kept)
+        if self.compression.two_byte == self.rows.two_bytes:
+            self.rows = self.rows.carried_over(features.direct_rows(), kept, rows_kept)
         else:
-            self.rows = SelectedRows(features, self._memory, self.compression.two_byte)
+            self.rows = features.rows(self._memory, self.compression.two_byte)
         self.part = self.solution.whole.arranged(self.examples, self.rows, features)
 
     def decompress(self) -> None:
@@ -123,19 +124,12 @@ class ActiveSet:
         solution, active = self.solution, self.examples
         supporting = solution.alpha[:, active] > 0.0
         free = np.asarray((supporting & ~solution.bounded(active)).any(axis=0))
-        lasting = free | self.rows.held | (not self.rows.soon_computed)
+        lasting = free | self.rows.held | (not self.rows.cheap_to_recompute)
         kept, others = (np.flatnonzero(supporting.any(axis=0) & each) for each in (lasting, ~lasting))
         if len(kept) > self.rows.slots:
             return solution.responses_at(last, solution.features)
-        rows = self.rows.fetch(kept, passing=~free[kept])
+        rows = self.rows.fetch(kept, transient=~free[kept])
         values = rows.combinations(solution.signed(active[kept]), len(active) - len(last))
         if len(others):
             values += solution.features.values(last, active[others], solution.signed(active[others])).T
         return np.asarray(solution.labels[:, last] * values)
-
-
-def points_of(features: Features | None) -> Features:
-    """For strategies that need points."""
-    if features is None:
-        raise ValueError("examples must be given by features, not by kernel values")
-    return features

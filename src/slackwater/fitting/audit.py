@@ -51,7 +51,7 @@ class Audit:
             drawn = rng.permutation(group)[:most]
             return Stratum(drawn, solution.responses_at(drawn, solution.features), len(group))
 
-        rounded = active.examples if active.rows.coarse else active.examples[:0]
+        rounded = active.examples if active.rows.two_bytes else active.examples[:0]
         return cls(
             active,
             settings,

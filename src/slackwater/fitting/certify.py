@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.strategies.exact import precise_enough
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.gram.selected import RowMemory, SelectedRows
 from slackwater.objectives import hinge_total
 from slackwater.problem import Problem
 from slackwater.solvers.drive import Task
@@ -178,6 +177,4 @@ def _dual_value(task: Task) -> float:
 def _on_fast_rows(training_set: TrainingSet) -> TrainingSet:
     if training_set.features is None:
         return training_set
-    return replace(
-        training_set, rows=SelectedRows(training_set.features, RowMemory(training_set.features), coarse=False)
-    )
+    return replace(training_set, rows=training_set.features.rows())

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from slackwater.gram.axes import Axes, Turned, ways_to_turn
+from slackwater.gram.cache import TWO_BYTE_ROUNDING
+from slackwater.gram.compressed import CompressedFeatures, compressions
 from slackwater.gram.features import Features
-from slackwater.gram.selected import ROUNDING
 from slackwater.gram.source import IndexArray
-from slackwater.kernels.radial import Gaussian
+from slackwater.points.projected import Axes
 
 if TYPE_CHECKING:
     from slackwater.fitting.active_set import ActiveSet
@@ -23,7 +23,7 @@ class Compression(NamedTuple):
     """How rows are computed and kept; by default, without any error of their own."""
 
     two_byte: bool = False
-    projected: Turned | None = None  # points in fewer coordinates
+    projected: CompressedFeatures | None = None  # points in fewer coordinates
 
     def part(self, features: Features, examples: IndexArray) -> Features:
         """Points to compute rows from."""
@@ -34,17 +34,17 @@ def choose_compression(active: ActiveSet, axes: Axes | None, tol: float) -> Comp
     """Two bytes a value, and nearly all axes that tell, if the models at hand tolerate the error of their responses."""
     solution = active.solution
     features, settings = solution.features, active.context.settings.compression
-    if not isinstance(features.kernel, Gaussian):
+    if not features.kernel.bounded_by_one:
         return Compression()
-    rounding = ROUNDING * np.linalg.norm(solution.alpha[:, active.examples], axis=1)
+    rounding = TWO_BYTE_ROUNDING * np.linalg.norm(solution.alpha[:, active.examples], axis=1)
     if not tolerates(active, _normal_errors(rounding, settings.test_examples), tol):
         return Compression()
-    most = None if axes is None else axes.leaving(settings.max_residual / features.kernel.gamma)
+    most = None if axes is None else axes.leaving(features.kernel.squared_distance_tolerance(settings.max_residual))
     if most is None or not has_room_for(most, features):
         return Compression(two_byte=True)
-    for way in ways_to_turn():
-        if way.SHARE * most.share <= settings.max_cost:
-            projected = way(features, most)
+    for way in compressions(features.kernel):
+        if way.RELATIVE_COST * most.share <= settings.max_cost:
+            projected = CompressedFeatures.of(features, way, most)
             errors = _response_errors(active, projected)
             if tolerates(active, errors + _normal_errors(rounding, errors.shape[1]), tol):
                 return Compression(two_byte=True, projected=projected)
@@ -52,7 +52,7 @@ def choose_compression(active: ActiveSet, axes: Axes | None, tol: float) -> Comp
 
 
 def has_room_for(axes: Axes, features: Features) -> bool:
-    return axes.fit_into(features.matrix_bytes // 2, features)
+    return axes.fit_into(features.matrix_bytes // 2, features.n)
 
 
 def tolerates(active: ActiveSet, errors: NDArray[np.float64], tol: float) -> bool:
@@ -73,7 +73,7 @@ def tolerates(active: ActiveSet, errors: NDArray[np.float64], tol: float) -> boo
     return growth * float(np.mean(costs)) <= active.context.settings.compression.share_of_gap * tol
 
 
-def _response_errors(active: ActiveSet, projected: Turned) -> NDArray[np.float64]:
+def _response_errors(active: ActiveSet, projected: CompressedFeatures) -> NDArray[np.float64]:
     """The errors of some responses of each problem, if they are computed from projected points."""
     solution, settings = active.solution, active.context.settings
     known, support = active.not_supporting(settings.screening.min_observed), solution.support()

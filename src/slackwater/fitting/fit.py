@@ -74,7 +74,7 @@ def _exact_is_called_for(context: FitContext) -> bool:
     n, settings = context.training_set.n, context.settings
     if context.decide(exact.NAME, "examples", n, "<", settings.min_examples):
         return True
-    error = exact.single_precision_error(context.solver, context.training_set)
+    error = exact.single_precision_error(context)
     if error <= 1.0 or n > settings.precision.max_examples_double:
         return False
     return context.decide(exact.NAME, "error of single precision, in margins", error, ">", 1.0)
@@ -113,7 +113,7 @@ def _first_that_serves(context: FitContext, tried: tuple[str, ...]) -> tuple[lis
     features = context.training_set.features
     if features is None or (context.strategy == exact.NAME and context.stopping.tol is not None):
         return None, exact.NAME
-    single = features.lean()
+    single = features.to_single_precision()
 
     @cache
     def sample() -> Sample:

@@ -15,8 +15,9 @@ from slackwater.fitting.context import FitContext
 from slackwater.fitting.dual_solution import DualSolution
 from slackwater.fitting.settings import SampleSettings
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.gram.axes import JUDGES, SAMPLE, Axes, principal_axes
+from slackwater.gram.compressed import JUDGES, SAMPLE, axes_of
 from slackwater.gram.source import IndexArray
+from slackwater.points.projected import Axes
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Sample:
         judges, sample = self.shuffled[:JUDGES], self.shuffled[JUDGES:]
         if len(sample) >= SAMPLE + JUDGES:  # the last ones: of no class more than there are of it
             judges, sample = sample[-SAMPLE - JUDGES : -SAMPLE], sample[-SAMPLE:]
-        return principal_axes(self.solution.features, sample, judges) if len(sample) else None
+        return axes_of(self.solution.features, sample, judges) if len(sample) else None
 
     def compress(self) -> None:
         """From now on rows with such errors as the models tolerate."""

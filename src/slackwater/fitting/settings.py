@@ -37,9 +37,8 @@ class ToleranceSettings:
 
 @dataclass(frozen=True)
 class PrecisionSettings:
-    """Single or double precision; errors of kernel values add up at random, weighted by the coefficients."""
+    """Single or double precision (the rule for kernel values is in ``gram/precision.py``)."""
 
-    min_examples_single: int = 2048  # with fewer, single precision saves nothing
     max_examples_double: int = 2**16  # above, an exact solution in double precision is no alternative to the others
 
 

@@ -19,8 +19,8 @@ from slackwater.gram.precomputed import PrecomputedRows, require_bounded
 from slackwater.gram.psd import check_positive_semidefinite, smallest_relative_eigenvalue
 from slackwater.gram.source import RowSource
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.points import Points
 from slackwater.kernels.registry import KERNELS
+from slackwater.points import Points
 from slackwater.problem import Problem
 from slackwater.workers import Workers
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater._jit import compiled, compiled_reordering
-from slackwater.kernels.lines import STEPS
+from slackwater.kernels.destinations import TWO_BYTE_STEPS
 
 CHUNK = 2048  # doubles: a chunk of the sums stays in the first-level cache while every row is added to it
 
@@ -72,12 +72,14 @@ def _add_four(
 
 
 @compiled
-def keep_coarsely(values: NDArray[np.floating], slab: NDArray[np.uint16], slots: NDArray[np.intp], first: int) -> None:
+def keep_in_two_bytes(
+    values: NDArray[np.floating], slab: NDArray[np.uint16], slots: NDArray[np.intp], first: int
+) -> None:
     """Write values between 0 and 1, rounded to whole numbers of 1/65535, into rows of the slab from a column on."""
     for k in range(slots.size):
         row, target = values[k], slab[slots[k], first : first + values.shape[1]]  # as such, LLVM vectorises the loop
         for j in range(row.size):
-            target[j] = np.uint16(row[j] * np.float32(STEPS) + np.float32(0.5))
+            target[j] = np.uint16(row[j] * np.float32(TWO_BYTE_STEPS) + np.float32(0.5))
 
 
 @compiled

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from slackwater.errors import IndefiniteKernelError, KernelError
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, DenseRows, IndexArray, Mask, as_indices, read_only
-from slackwater.kernels.points import Floats
+from slackwater.points.base import Floats
 
 TILE = 512  # rows and columns compared at a time
 ASYMMETRY = {
@@ -76,7 +76,7 @@ class PrecomputedRows:
         self.ledger.charge(self.ledger.account, values.size)
         return read_only(values)
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> DenseRows:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, transient: Mask | None = None) -> DenseRows:
         """Point at the rows in the matrix."""
         wanted = as_indices(indices, self.n)
         self.ledger.charge(self.ledger.account, wanted.size * self.n)
@@ -85,6 +85,15 @@ class PrecomputedRows:
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
         """Copy rows into ``out``."""
         np.copyto(out, self.rows(indices), casting="no")
+
+    bounded_by_one = False  # nobody says so
+    cheap_to_recompute = False
+    rows_together = 1
+
+    def write_into(self, slab: NDArray[Any], slots: IndexArray, indices: IndexArray, first: int) -> None:
+        """Copy rows, from column ``first`` on, into those slots of a slab."""
+        slab[slots, first:] = self.matrix[indices, first:]
+        self.ledger.charge(self.ledger.account, len(indices) * (self.n - first))
 
     def square(self, indices: IndexArray) -> Floats:
         """Copy the values of some points with one another."""

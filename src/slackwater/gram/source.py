@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.kernels.points import Floats
+from slackwater.points.base import Floats
 from slackwater.workers import Workers
 
 Ahead = Callable[[], ArrayLike]
 IndexArray = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 _ROWS_SUMMED, _COLUMNS_SUMMED = 128, 4096  # together: their copies stay in cache
-_FEWEST_SHARED = 2**17  # values, for a second thread to be worth waking
+_MIN_SHARED = 2**17  # values, for a second thread to be worth waking
 _ALONE = Workers()
 
 
@@ -71,7 +71,7 @@ class DenseRows:
     def _share(self, work: Callable[[int, int], None], values: int) -> None:
         """Have threads do ``work(thread, threads)`` if it has so many values that it pays."""
         threads = self.workers.n_threads
-        if threads == 1 or values < _FEWEST_SHARED:
+        if threads == 1 or values < _MIN_SHARED:
             work(0, 1)
         else:
             self.workers.run(lambda thread: work(thread, threads), range(threads))
@@ -153,10 +153,10 @@ class RowSource(Protocol):
             Read-only, and valid until the next call.
         """
 
-    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, passing: Mask | None = None) -> RowBlock:
+    def fetch(self, indices: ArrayLike, ahead: Ahead | None = None, transient: Mask | None = None) -> RowBlock:
         """Deliver whole rows as ``rows`` does, but leave them where they are.
 
-        ``passing`` says which of them are hardly going to be wanted again: they need not be kept, if they are not yet.
+        ``transient`` says which of them are not expected to be wanted again: they are the first to be evicted.
         """
 
     def fill_rows(self, indices: ArrayLike, out: Floats) -> None:
@@ -167,6 +167,25 @@ class RowSource(Protocol):
 
     def diagonal(self) -> NDArray[np.float64]:
         """Deliver :math:`K_{ii}` for all i."""
+
+
+class ComputedRows(RowSource, Protocol):
+    """A source that computes rows, or copies them, to where a cache keeps them."""
+
+    @property
+    def bounded_by_one(self) -> bool:
+        """Whether all values lie between 0 and 1."""
+
+    @property
+    def cheap_to_recompute(self) -> bool:
+        """Whether a value takes less time to compute than to fetch from memory."""
+
+    @property
+    def rows_together(self) -> int:
+        """Rows that are computed in about the time of one."""
+
+    def write_into(self, slab: NDArray[Any], slots: IndexArray, indices: IndexArray, first: int) -> None:
+        """Write rows, from column ``first`` on, into those slots of a slab; rounded where it is of two bytes."""
 
 
 def as_indices(indices: ArrayLike, n: int, name: str = "indices") -> IndexArray:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from slackwater.gram.direct import DirectRows
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.kernels.dot import Linear
-from slackwater.kernels.points import SparsePoints, Vectors
+from slackwater.points import SparsePoints, Vectors
 from slackwater.workers import Workers
 
 Values = NDArray[np.float64]

@@ -4,9 +4,10 @@ from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block
 from slackwater.kernels.custom import Custom
 from slackwater.kernels.dot import Linear, Polynomial, Sigmoid
-from slackwater.kernels.points import Points, as_points
-from slackwater.kernels.radial import Gaussian, Laplacian
+from slackwater.kernels.gaussian import Gaussian
+from slackwater.kernels.laplacian import Laplacian
 from slackwater.kernels.registry import KERNELS, make_kernel, resolve_gamma
+from slackwater.points import Points, as_points
 
 __all__ = [
     "KERNELS",

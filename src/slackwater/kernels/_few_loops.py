@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from slackwater._jit import compiled, compiled_fusing, compiled_reordering
 from slackwater.kernels._loops import exp32
-from slackwater.kernels.points import Floats
+from slackwater.points.base import Floats
 
 f32 = np.float32
 ROWS, TERMS = 2, 4  # their factors and sums fit into the registers of processors with 16 of them

@@ -1,13 +1,14 @@
-"""Compiled Gaussian of points on a grid: products of whole numbers, four of which go where one of fractions does.
+"""Compiled Gaussian of points on a grid, by integer products.
 
-Four coordinates of a byte each, or two of two bytes, are a word. One instruction of the processor (AVX-512 VNNI)
-multiplies the words of sixteen points with a word of another and adds all that up: 220 products a nanosecond on one
-core of a Zen 4, or 110, where BLAS takes 47. Whole numbers are summed without error, modulo 2³², and squared distances
-fit into that.
+Four coordinates of one byte, or two of two bytes, make a word. One instruction (AVX-512 VNNI) multiplies the words of
+sixteen points with a word of another and adds the products up: 220 a nanosecond on one core of a Zen 4, or 110, where
+BLAS has 47. Integers are summed without error, modulo 2³², and squared distances fit into that.
 """
 
 from __future__ import annotations
 
+import functools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,21 +17,57 @@ from numpy.typing import NDArray
 
 from slackwater._jit import called, compiled, emitted, processor_has
 from slackwater.kernels._loops import exp32
-from slackwater.kernels.points import Floats
+from slackwater.points._loops import pack_some
+from slackwater.points.base import Floats
+from slackwater.points.grid import LINE, ROWS_TOGETHER
 
 f32 = np.float32
 Words = NDArray[np.uint32]
 Whole = NDArray[np.int32]
 
 LANES = 16  # words, or sums, in a register
-ROWS, SIDE_BY_SIDE = 12, 2  # left points and registers of right ones: with their sums they take 27 of 32 registers
-WIDTH = SIDE_BY_SIDE * LANES
-LINE = 64 // 4  # words in a cache line
+ROWS, REGISTERS = ROWS_TOGETHER, 2  # left points, registers of right ones: with their sums they take 27 of 32
+WIDTH = REGISTERS * LANES
 
 
+@functools.cache
 def available() -> bool:
-    """Whether this processor has the instructions."""
-    return processor_has("avx512vnni")
+    """Whether this processor has the instructions, and the loop compiled for them is right.
+
+    Another LLVM may know the instructions by other names or types. Then points are multiplied by BLAS, as on processors
+    without them.
+    """
+    if not processor_has("avx512vnni"):
+        return False
+    try:
+        right = all(_is_right(code) for code in (np.uint8, np.int16))
+        reason = "it computes wrong values"
+    except Exception as error:  # whatever the compiler makes of it
+        right, reason = False, f"{type(error).__name__}: {error}".splitlines()[0]
+    if not right:
+        warnings.warn(
+            f"the loop for AVX-512 VNNI cannot be used ({reason}); kernel values of pixels, counts and indicators are "
+            "computed by BLAS instead, which takes longer. Results are the same.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return right
+
+
+def _is_right(code: type[np.uint8] | type[np.int16]) -> bool:
+    """Compare the values of a few points with those of NumPy."""
+    codes = np.arange(2 * ROWS * 8).reshape(2 * ROWS, 8) % 97
+    flip = np.uint32(0x80808080 if code is np.uint8 else 0)
+    words = np.ascontiguousarray(codes.astype(code)).view(np.uint32)
+    own = (codes**2).sum(axis=1)
+    others = own - (256 * codes.sum(axis=1) if code is np.uint8 else 0)
+    factor, values = np.float32(-1e-5), np.empty((len(codes), len(codes)), f32)
+    norms = own.astype(np.int32), others.astype(np.int32)
+    gaussian32(
+        words, words, code(0), flip, *norms, factor, values.reshape(-1), np.arange(len(codes)) * len(codes), f32(0)
+    )
+    exact = np.exp(-1e-5 * ((codes[:, None] - codes) ** 2).sum(axis=2))
+    return bool(np.allclose(values, exact, atol=1e-6))
 
 
 def _emit(builder: Any, instruction: str, arguments: Any) -> None:
@@ -58,11 +95,11 @@ def _emit(builder: Any, instruction: str, arguments: Any) -> None:
     builder.branch(loop)
     builder.position_at_end(loop)
     step = builder.phi(long)
-    sums = [builder.phi(words) for _ in range(ROWS * SIDE_BY_SIDE)]
-    first_left, first_right = builder.mul(step, long(ROWS)), builder.mul(step, long(SIDE_BY_SIDE))
-    theirs = [load(right, words, builder.add(first_right, long(n))) for n in range(SIDE_BY_SIDE)]
+    sums = [builder.phi(words) for _ in range(ROWS * REGISTERS)]
+    first_left, first_right = builder.mul(step, long(ROWS)), builder.mul(step, long(REGISTERS))
+    theirs = [load(right, words, builder.add(first_right, long(n))) for n in range(REGISTERS)]
     mine = [spread(load(left, word, builder.add(first_left, long(i))), words) for i in range(ROWS)]
-    pairs = [(i, n) for i in range(ROWS) for n in range(SIDE_BY_SIDE)]
+    pairs = [(i, n) for i in range(ROWS) for n in range(REGISTERS)]
     totals = [
         builder.call(multiply_add, [so_far, theirs[n], mine[i]]) for so_far, (i, n) in zip(sums, pairs, strict=True)
     ]
@@ -101,29 +138,79 @@ def gaussian32(
 
     ``code`` is of the type of a coordinate; bits of the left side's words are flipped by ``flip``; ``own`` and
     ``others`` are such that own_i + others_j less twice the sum of products is the squared distance. ``steps`` is 0, or
-    how many of them 1 has where ``base`` is of whole numbers.
+    how many of them 1 has where ``base`` is of two-byte integers.
     """
-    rows, words = left.shape
-    groups = (rows + ROWS - 1) // ROWS
-    packed_left, packed_right = _aligned(groups * ROWS * words), _aligned(WIDTH * words)
-    own_here, others_here = np.zeros(groups * ROWS, np.int32), np.zeros(WIDTH, np.int32)
-    own_here[:rows] = own
-    values = np.empty(ROWS * WIDTH, f32)
-    for group in range(groups):
-        part = packed_left[group * ROWS * words : (group + 1) * ROWS * words]
-        _pack(left, group * ROWS, ROWS, flip, part)
-    theirs, their_norms, out = packed_right.ctypes.data, others_here.ctypes.data, values.ctypes.data
+    packed_left, own_here = _packed_left(left, flip, own)
+    packed_right = _aligned(WIDTH * left.shape[1])
+    others_here, values = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, f32)
     for first in range(0, right.shape[0], WIDTH):
         count = min(WIDTH, right.shape[0] - first)
-        _pack(right, first, WIDTH, np.uint32(0), packed_right)
+        pack_some(right, first, WIDTH, np.uint32(0), packed_right)
         others_here[:count] = others[first : first + count]
-        for group in range(groups):
-            mine = packed_left.ctypes.data + 4 * group * ROWS * words
-            norms = own_here.ctypes.data + 4 * group * ROWS
-            _exponents(code, (mine, theirs, norms, their_norms, out, words, factor))
-            for i in range(min(ROWS, rows - group * ROWS)):
-                place = starts[group * ROWS + i] + first
-                _finish(values[i * WIDTH : (i + 1) * WIDTH], steps, base[place : place + count])
+        places = starts + first
+        sides = packed_left, packed_right, own_here, others_here
+        _meet(left.shape, sides, code, factor, values, base, places, count, steps)
+
+
+@compiled
+def gaussian32_packed(
+    left: Words,
+    right: Words,
+    code: Any,
+    flip: Any,
+    own: Whole,
+    others: Whole,
+    factor: Any,
+    base: NDArray[Any],
+    starts: NDArray[np.intp],
+    steps: Any,
+) -> None:
+    """The same, for right points whose words are packed (``points.grid.Packing``)."""
+    packed_left, own_here = _packed_left(left, flip, own)
+    size = WIDTH * left.shape[1]
+    others_here, values = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, f32)
+    for first in range(0, others.size, WIDTH):
+        count = min(WIDTH, others.size - first)
+        packed_right = right[first // WIDTH * size : (first // WIDTH + 1) * size]
+        others_here[:count] = others[first : first + count]
+        places = starts + first
+        sides = packed_left, packed_right, own_here, others_here
+        _meet(left.shape, sides, code, factor, values, base, places, count, steps)
+
+
+@compiled
+def _packed_left(left: Words, flip: Any, own: Whole) -> tuple[Words, Whole]:
+    """ROWS rows side by side, word by word, with their bits flipped; and what to add for each."""
+    rows, words = left.shape
+    groups = (rows + ROWS - 1) // ROWS
+    packed, own_here = _aligned(groups * ROWS * words), np.zeros(groups * ROWS, np.int32)
+    own_here[:rows] = own
+    for group in range(groups):
+        pack_some(left, group * ROWS, ROWS, flip, packed[group * ROWS * words : (group + 1) * ROWS * words])
+    return packed, own_here
+
+
+@compiled
+def _meet(
+    shape: tuple[int, int],
+    sides: tuple[Words, Words, Whole, Whole],
+    code: Any,
+    factor: Any,
+    values: Floats,
+    base: NDArray[Any],
+    places: NDArray[np.intp],
+    count: int,
+    steps: Any,
+) -> None:
+    """All left points, ROWS at a time, with WIDTH right ones, of which ``count`` are wanted."""
+    (rows, words), (left, right, own, others) = shape, sides
+    theirs, their_norms, out = right.ctypes.data, others.ctypes.data, values.ctypes.data
+    for first in range(0, rows, ROWS):
+        mine, norms = left.ctypes.data + 4 * first * words, own.ctypes.data + 4 * first
+        _exponents(code, (mine, theirs, norms, their_norms, out, words, factor))
+        for i in range(min(ROWS, rows - first)):
+            place = places[first + i]
+            _finish(values[i * WIDTH : (i + 1) * WIDTH], steps, base[place : place + count])
 
 
 @compiled
@@ -132,17 +219,6 @@ def _aligned(size: int) -> Words:
     room = np.empty(size + LINE, np.uint32)
     first = (-room.ctypes.data // 4) % LINE
     return room[first : first + size]
-
-
-@compiled
-def _pack(rows: Words, first: int, width: int, flip: Any, packed: Words) -> None:
-    """Rows side by side, word by word; zeros make up their number."""
-    count, words = min(width, rows.shape[0] - first), rows.shape[1]
-    if count < width:
-        packed[:] = np.uint32(0)
-    for j in range(count):
-        for k in range(words):
-            packed[k * width + j] = rows[first + j, k] ^ flip
 
 
 @compiled
@@ -161,40 +237,3 @@ def _exponentials(exponents: Floats, count: int, steps: Any, out: NDArray[Any]) 
     else:
         for j in range(count):
             out[j] = exp32(exponents[j])
-
-
-@compiled
-def encode(
-    values: Floats,
-    origin: NDArray[np.float64],
-    step: float,
-    most_off: float,
-    codes: NDArray[np.uint8],
-    own: Whole,
-    others: Whole,
-) -> bool:
-    """codes <- (values - origin) / step, which is from 0 to 255; whether these are whole, but for so much of a step.
-
-    The bytes of the left side will be taken less 128, for the instruction wants them signed. So a sum of products lacks
-    128 times the sum of the right side's, and twice that is made up for in ``others``.
-    """
-    within, inverse, ones = True, 1.0 / step, np.ones(codes.shape[1], np.uint8)
-    for i in range(values.shape[0]):
-        row, target = values[i], codes[i]
-        for k in range(row.size):
-            exact = (np.float64(row[k]) - origin[k]) * inverse
-            whole = np.floor(exact + 0.5)
-            within &= abs(exact - whole) <= most_off
-            target[k] = np.uint8(np.int32(whole))
-        target[row.size :] = np.uint8(0)
-        own[i] = _sum_of_products(target, target)
-        others[i] = own[i] - 256 * _sum_of_products(target, ones)
-    return within
-
-
-@compiled
-def _sum_of_products(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> Any:
-    total = np.int32(0)
-    for k in range(first.size):
-        total = np.int32(total + np.int32(first[k]) * np.int32(second[k]))
-    return total

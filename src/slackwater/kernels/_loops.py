@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater._jit import compiled_fusing, compiled_reordering
-from slackwater.kernels.points import Floats, Indices
+from slackwater._jit import compiled, compiled_fusing, compiled_reordering
+from slackwater.points.base import Floats, Indices
 
 f32 = np.float32
 
@@ -100,6 +100,13 @@ def gaussian_finish_into32(
             row[j] = exp32(f32(twice * products[i, j] - (own + right[j])))
 
 
+@compiled
+def gaussian_of_squared_distances(values: Floats, gamma: float) -> None:
+    """In place: d² <- exp(-gamma·d²)."""
+    for i in range(values.size):
+        values[i] = np.exp(values.dtype.type(-gamma * values[i]))
+
+
 @compiled_fusing
 def exponential_finish32(block: Floats, stride: int, rows: int, columns: int, factor: Any) -> None:
     """In place: value v becomes exp(min(factor · v, 0))."""
@@ -116,33 +123,6 @@ def exponential_finish64(block: Floats, stride: int, rows: int, columns: int, fa
         row = block[i * stride : i * stride + columns]
         for j in range(columns):
             row[j] = exp64(factor * row[j])
-
-
-@compiled_reordering
-def dense_squared_norms(values: Floats) -> NDArray[np.float64]:
-    """Sum of squares of each row, in double precision."""
-    norms = np.empty(values.shape[0])
-    for i in range(values.shape[0]):
-        row = values[i]
-        total = 0.0
-        for k in range(row.size):
-            value = np.float64(row[k])
-            total += value * value
-        norms[i] = total
-    return norms
-
-
-@compiled_reordering
-def sparse_squared_norms(indptr: NDArray[np.int64], data: Floats) -> NDArray[np.float64]:
-    """Sum of squares of each CSR row, in double precision."""
-    norms = np.empty(indptr.size - 1)
-    for i in range(norms.size):
-        total = 0.0
-        for entry in range(indptr[i], indptr[i + 1]):
-            value = np.float64(data[entry])
-            total += value * value
-        norms[i] = total
-    return norms
 
 
 @compiled_reordering

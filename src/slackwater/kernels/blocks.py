@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.lines import Lines
-from slackwater.kernels.points import Floats, Points, SparsePoints, Vectors
-from slackwater.kernels.radial import Gaussian
+from slackwater.kernels.destinations import Destinations
 from slackwater.memory import Buffers
+from slackwater.points import Floats, Points, SparsePoints, Vectors
 from slackwater.workers import Workers
 
 # A tile should stay in cache between the matrix product and the finish, and take long beside the 50 µs that it costs to
@@ -108,13 +107,14 @@ def hand_over(
     _each_tile(kernel, left, right, compute, workers)
 
 
-def write(kernel: Gaussian, left: Vectors, right: Vectors, lines: Lines, workers: Workers) -> None:
+def write(kernel: Kernel, left: Vectors, right: Vectors, to: Destinations, workers: Workers) -> None:
     """Have a kernel write all values where they are kept, without a tile in between; the right points are shared."""
-    parts = _tiles(right, 0, len(right), _evenly(len(right), max(FEWEST_WRITTEN, len(right) // PARTS_WRITTEN), 1))
+    size = _evenly(len(right), max(FEWEST_WRITTEN, len(right) // PARTS_WRITTEN), 1)
+    parts = _tiles(right, 0, len(right), -(-size // right.tile_alignment) * right.tile_alignment)
     groups = _tiles(left, 0, len(left), left.tile_rows)
 
     def compute(rows: Points, columns: Points, first: int, start: int) -> None:
-        part = lines.part(first, first + len(rows), start)
+        part = to.part(first, first + len(rows), start)
         kernel.write(cast("Vectors", rows), cast("Vectors", columns), part)
 
     workers.run(partial(_meet, compute, groups), parts)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.errors import KernelError
-from slackwater.kernels.points import Floats, Points
+from slackwater.kernels.base import Kernel
+from slackwater.points import Floats, Points
+
+_DECLARABLE = ("unit_diagonal", "positive_semidefinite", "bounded_by_one", "shift_invariant")
 
 
 @dataclass(frozen=True)
-class Custom:
+class Custom(Kernel):
     """A user's own kernel.
 
     .. math:: K(A_i, B_j) = k(A, B)_{ij}
@@ -28,17 +31,20 @@ class Custom:
         from it.
     reentrant : bool, default=False
         Whether the function may be called from several threads at once.
+
+    Notes
+    -----
+    The function may declare what it can do by attributes of its own: ``unit_diagonal``, ``positive_semidefinite``,
+    ``bounded_by_one`` and ``shift_invariant``, as ``Kernel`` has them. For more, derive a class from ``Kernel``.
     """
 
     function: Callable[[Any, Any], Any]
     reentrant: bool = False
-    name: ClassVar[str] = "custom"
-    unit_diagonal: ClassVar[bool] = False
-    positive_semidefinite: ClassVar[bool] = False
+    name = "custom"
 
-    def prepared(self, points: Points) -> Points:
-        """As they are: the function is given what the user gave."""
-        return points
+    def __post_init__(self) -> None:
+        for capability in _DECLARABLE:
+            object.__setattr__(self, capability, bool(getattr(self.function, capability, False)))
 
     def fill(self, left: Points, right: Points, out: Floats) -> None:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
@@ -56,10 +62,6 @@ class Custom:
             point = points.slice(i, i + 1).raw
             diagonal[i] = _checked(self.function(point, point), (1, 1), self._label)[0, 0]
         return diagonal
-
-    def parameters(self) -> dict[str, Any]:
-        """Return nothing: a function cannot be written down as JSON."""
-        return {}
 
     @property
     def _label(self) -> str:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.base import as_vectors, require_finite, require_positive, vector_pair
-from slackwater.kernels.points import Floats, Points, quicker_form
+from slackwater.kernels.base import Kernel, as_vectors, require_finite, require_positive, vector_pair
 from slackwater.kernels.products import inner_products
+from slackwater.points import Floats, Points, quicker_form
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Kernel):
     """The linear kernel.
 
     .. math:: K(x, z) = \\langle x, z\\rangle
     """
 
-    name: ClassVar[str] = "linear"
-    unit_diagonal: ClassVar[bool] = False
-    positive_semidefinite: ClassVar[bool] = True
-    reentrant: ClassVar[bool] = True
+    name = "linear"
+    positive_semidefinite = True
+    reentrant = True
 
     def prepared(self, points: Points) -> Points:
         """Dense rows where that is quicker."""
@@ -37,13 +36,9 @@ class Linear:
         """Compute the squared norms."""
         return as_vectors(points, self.name).squared_norms.copy()
 
-    def parameters(self) -> dict[str, Any]:
-        """Return nothing: there are none."""
-        return {}
-
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(Kernel):
     """The polynomial kernel.
 
     .. math:: K(x, z) = (\\gamma\\langle x, z\\rangle + c_0)^{degree}
@@ -61,9 +56,8 @@ class Polynomial:
     degree: int
     gamma: float
     coef0: float
-    name: ClassVar[str] = "poly"
-    unit_diagonal: ClassVar[bool] = False
-    reentrant: ClassVar[bool] = True
+    name = "poly"
+    reentrant = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.degree, int | np.integer) or self.degree < 1:
@@ -72,7 +66,7 @@ class Polynomial:
         require_finite("coef0", self.coef0, "It is added to the scaled inner product.")
 
     @property
-    def positive_semidefinite(self) -> bool:
+    def positive_semidefinite(self) -> bool:  # type: ignore[override]
         """Whether all coefficients of the power series in the inner product are >= 0."""
         return self.coef0 >= 0
 
@@ -100,7 +94,7 @@ class Polynomial:
 
 
 @dataclass(frozen=True)
-class Sigmoid:
+class Sigmoid(Kernel):
     """The sigmoid kernel; indefinite for most parameters.
 
     .. math:: K(x, z) = \\tanh(\\gamma\\langle x, z\\rangle + c_0)
@@ -115,10 +109,8 @@ class Sigmoid:
 
     gamma: float
     coef0: float
-    name: ClassVar[str] = "sigmoid"
-    unit_diagonal: ClassVar[bool] = False
-    positive_semidefinite: ClassVar[bool] = False
-    reentrant: ClassVar[bool] = True
+    name = "sigmoid"
+    reentrant = True
 
     def __post_init__(self) -> None:
         require_positive("gamma", self.gamma, "It scales the inner product.")

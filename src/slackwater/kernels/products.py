@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from slackwater.kernels.points import Floats, SparsePoints, Vectors
+from slackwater.points.base import Floats, Vectors
+from slackwater.points.sparse import SparsePoints
 
 # Values of a sparse side made dense at a time, where the other side is dense.
 DENSE_CHUNK = 2**19

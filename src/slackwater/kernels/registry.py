@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from slackwater.kernels.base import Kernel, as_vectors, require_positive
 from slackwater.kernels.custom import Custom
 from slackwater.kernels.dot import Linear, Polynomial, Sigmoid
-from slackwater.kernels.points import Floats, Points, SparsePoints, Vectors
-from slackwater.kernels.radial import Gaussian, Laplacian
+from slackwater.kernels.gaussian import Gaussian
+from slackwater.kernels.laplacian import Laplacian
+from slackwater.points import Floats, Points, SparsePoints, Vectors
 
 # Each builder receives gamma (a function: "scale" reads all the data, and linear has no use for it), degree,
 # coef0.
@@ -30,7 +31,7 @@ CHUNK = 2**18  # values of the data looked at together
 
 
 def make_kernel(
-    kernel: str | Callable[[Any, Any], Any],
+    kernel: str | Kernel | Callable[[Any, Any], Any],
     *,
     gamma: str | float = "scale",
     degree: int = 3,
@@ -42,8 +43,8 @@ def make_kernel(
 
     Parameters
     ----------
-    kernel : str or callable
-        One of the names in ``KERNELS``, or a function ``k(A, B)``.
+    kernel : str, Kernel or callable
+        One of the names in ``KERNELS``, a kernel, or a function ``k(A, B)``.
     gamma : {"scale", "auto"} or float, default="scale"
         See ``resolve_gamma``. Only kernels whose formula has a gamma read it.
     degree : int, default=3
@@ -55,8 +56,10 @@ def make_kernel(
     weights : ndarray of shape (n,), optional
         Sample weights, for gamma="scale".
     """
+    if isinstance(kernel, Kernel):
+        return kernel
     if callable(kernel):
-        return kernel if isinstance(kernel, Custom) else Custom(kernel)
+        return Custom(kernel, reentrant=bool(getattr(kernel, "reentrant", False)))
     if kernel not in KERNELS:
         known = ", ".join(sorted(KERNELS))
         raise ValueError(

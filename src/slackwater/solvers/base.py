@@ -86,10 +86,22 @@ class Foresighted(Protocol):
 
 
 @runtime_checkable
-class Settling(Protocol):
-    """A solver that knows, once it has drawn, who of the examples drawn will hardly be drawn again."""
+class RowReuseHint(Protocol):
+    """A solver that knows, once it has drawn, which of the examples drawn are not likely to be drawn again."""
 
-    def settled(self, problem: Problem, state: Any, indices: NDArray[np.intp]) -> NDArray[np.bool_]: ...
+    def at_bound(self, problem: Problem, state: Any, indices: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which coefficients the step leaves at a bound of their box."""
+
+
+@runtime_checkable
+class BoundedCoefficients(Protocol):
+    """A solver that knows beforehand how large coefficients can become."""
+
+    def coefficient_norm(self, weights: NDArray[np.float64], steps: int | None) -> float:
+        """‖a‖₂ of the coefficients of a function with margin one, at most or on average; infinite if unbounded.
+
+        ``steps`` is how many are made at most, None if there is no limit.
+        """
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ from slackwater.expansion import Expansion
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import RowSource
 from slackwater.problem import Problem
-from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, Settling, Solver
+from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, RowReuseHint, Solver
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Callback, Clock, Watch, snapshot
 from slackwater.workers import Workers
@@ -128,8 +128,9 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.foresighted = self.solver if isinstance(self.solver, Foresighted) else None
-        self.settling = self.solver if isinstance(self.solver, Settling) else None
+        self.reuse_hint = self.solver if isinstance(self.solver, RowReuseHint) else None
         self.prudent = self.solver if isinstance(self.solver, Prudent) else None
+        self.paced = self.solver if isinstance(self.solver, Paced) else None  # asking costs microseconds a step
 
     def step(self, active: Sequence[Task]) -> None:
         """Draw for every problem, fetch the rows together, apply."""
@@ -140,7 +141,7 @@ class _Run:
             return np.concatenate([self.solver.foresee(t.problem, t.state, share) for t in active])
 
         wanted, places = _joined(drawn)
-        fetched = self.rows.fetch(wanted, ahead, self._passing(active, drawn, places, len(wanted)))
+        fetched = self.rows.fetch(wanted, ahead, self._transient(active, drawn, places, len(wanted)))
 
         def apply(number: int) -> None:
             task = active[number]
@@ -148,16 +149,16 @@ class _Run:
 
         self.workers.run(apply, range(len(active)))
 
-    def _passing(
+    def _transient(
         self, active: Sequence[Task], drawn: Sequence[NDArray[np.intp]], places: Sequence[NDArray[np.intp]], count: int
     ) -> NDArray[np.bool_] | None:
         """Which of the rows wanted none of the problems that want them is likely to want again soon."""
-        if self.settling is None:
+        if self.reuse_hint is None:
             return None
-        passing = np.ones(count, dtype=bool)
+        transient = np.ones(count, dtype=bool)
         for task, indices, where in zip(active, drawn, places, strict=True):
-            passing[where] &= self.settling.settled(task.problem, task.state, indices)
-        return passing
+            transient[where] &= self.reuse_hint.at_bound(task.problem, task.state, indices)
+        return transient
 
     def outlook(self, task: Task) -> Outlook:
         if self.foresighted is not None:
@@ -240,7 +241,7 @@ class _Run:
             cost,
             violation=outlook.violation,
             passes=outlook.passes,
-            epochs=epochs_made(self.solver, task.problem, task.state.step),
+            epochs=None if self.paced is None else self.paced.epochs(task.problem.n, task.state.step),
         )
 
     def _show(self, task: Task, progress: Progress, assessment: Assessment) -> None:

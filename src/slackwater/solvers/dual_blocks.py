@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.gram.source import RowBlock
-from slackwater.kernels.points import Floats
+from slackwater.points import Floats
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment, Outlook
 from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
@@ -172,7 +172,7 @@ class DualBlocks(DualAscent):
     def foresee(self, problem: Problem, state: DualState, most: int) -> NDArray[np.intp]:
         return np.empty(0, dtype=np.intp)
 
-    def settled(self, problem: Problem, state: DualState, indices: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def at_bound(self, problem: Problem, state: DualState, indices: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Those that the step leaves at a bound: two thirds of them, and more, never leave it again."""
         return np.asarray((state.target <= 0.0) | (state.target >= state.caps[indices]))
 

@@ -39,6 +39,10 @@ class DualAscent:
     C: float
     coupling: ClassVar[Coupling]
 
+    def coefficient_norm(self, weights: NDArray[np.float64], steps: int | None) -> float:
+        """Each is at most C times its weight."""
+        return self.C * float(np.linalg.norm(weights))
+
     @property
     def rows_a_step(self) -> int:
         return self.coupling.least_rows

@@ -12,6 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from slackwater.problem import Problem
 from slackwater.solvers.hinge_descent import HingeDescent, Pace
 
@@ -23,6 +26,13 @@ class NormBallDescent(HingeDescent):
     @property
     def radius(self) -> float:
         return self.ball
+
+    def coefficient_norm(self, weights: NDArray[np.float64], steps: int | None) -> float:
+        """Steps B/√t add up to 2B√T, spread over the examples by weight; the second term is their variance."""
+        if steps is None:
+            return math.inf
+        share = float(np.linalg.norm(weights) / weights.sum())
+        return self.ball * (2.0 * math.sqrt(steps) * share + math.sqrt(1.0 + math.log(max(steps, 1))))
 
     def unit(self, problem: Problem) -> float:
         largest = float(problem.rows.diagonal().max())

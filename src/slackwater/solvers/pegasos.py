@@ -11,6 +11,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from slackwater.problem import Problem
 from slackwater.solvers.hinge_descent import HingeDescent, Pace
 
@@ -24,6 +27,10 @@ class Pegasos(HingeDescent):
     def radius(self) -> float:
         # λ/2 ‖w*‖² <= 1 - λ/2 ‖w*‖² by strong duality (Pegasos, Theorem 1).
         return 1.0 / math.sqrt(self.regularisation) if self.project else math.inf
+
+    def coefficient_norm(self, weights: NDArray[np.float64], steps: int | None) -> float:
+        """On average each is at most its share of the weight, divided by λ."""
+        return float(np.linalg.norm(weights) / weights.sum()) / self.regularisation
 
     def unit(self, problem: Problem) -> float:
         return 1.0

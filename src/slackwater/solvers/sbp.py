@@ -70,6 +70,17 @@ class StochasticBatchPerceptron:
     def due(self, step: int) -> bool:
         return due_ever_further_apart(step)
 
+    def coefficient_norm(self, weights: NDArray[np.float64], steps: int | None) -> float:
+        """On average at most; in units of the margin, which is at least nu (the level of w = 0).
+
+        Responses lie between -1 and 1, so water of volume nu W covers a weight of nu W / 2 or more, and no example of
+        weight ω is drawn with a probability above 2ω / nu W. Steps 1/√t add up to 2√T; the last term is their variance.
+        """
+        if self.nu == 0.0 or steps is None:
+            return math.inf
+        likeliest = min(1.0, 2.0 * float(weights.max() / weights.sum()) / self.nu)
+        return (2.0 * math.sqrt(steps * likeliest) + math.sqrt(1.0 + math.log(max(steps, 1)))) / self.nu
+
     def start(self, problem: Problem, rng: np.random.Generator) -> SBPState:
         nothing = Totals(0)
         unknown = (math.nan,) * self.basins.count

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.gram.source import RowBlock
-from slackwater.kernels.points import Floats
+from slackwater.points import Floats
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment, Outlook
 from slackwater.solvers.coupling import Balanced, Coupling, Free

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.points import Floats
 from slackwater.objectives import hinge_total, weighted_error
+from slackwater.points import Floats
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment, Outlook
 from slackwater.solvers.coupling import Scaling

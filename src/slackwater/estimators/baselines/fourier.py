@@ -16,8 +16,8 @@ from slackwater.estimators.parameters import COMMON, Rule, check_parameters, pos
 from slackwater.estimators.validation import check_rows, check_targets, seed_of
 from slackwater.examples import distinct_examples
 from slackwater.features.fourier import FourierMap
-from slackwater.kernels.points import as_points
 from slackwater.kernels.registry import resolve_gamma
+from slackwater.points import as_points
 
 
 @dataclass(eq=False, repr=False)

@@ -17,7 +17,7 @@ from slackwater.fitting.training_set import TrainingSet, feature_training_set
 from slackwater.gram.table import FeatureTable
 from slackwater.kernels.base import Kernel, as_vectors
 from slackwater.kernels.dot import Linear
-from slackwater.kernels.points import as_points
+from slackwater.points import as_points
 from slackwater.solvers.base import Solver
 from slackwater.solvers.simba import SIMBA
 from slackwater.workers import Workers

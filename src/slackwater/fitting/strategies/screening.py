@@ -19,10 +19,10 @@ from slackwater.fitting.outcome import Ending
 from slackwater.fitting.sample import Sample
 from slackwater.fitting.screening_margin import ScreeningMargin
 from slackwater.fitting.settings import ScreeningSettings
-from slackwater.gram.axes import ways_to_turn
+from slackwater.gram.compressed import CompressedFeatures, compressions
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
-from slackwater.kernels.grid import GridPoints
+from slackwater.points import GridPoints
 
 NAME = "screening"
 
@@ -47,7 +47,7 @@ def _min_examples(sample: Sample, settings: ScreeningSettings) -> int:
     """More where most examples are support vectors, or where kernel values are cheap."""
     mostly_support = sample.active.support_fraction() >= settings.max_support_fraction
     least = 2 * settings.min_examples if mostly_support else settings.min_examples
-    return max(least, settings.min_examples_if_cheap) if sample.active.rows.soon_computed else least
+    return max(least, settings.min_examples_if_cheap) if sample.active.rows.cheap_to_recompute else least
 
 
 @dataclass
@@ -72,11 +72,11 @@ class Screening:
             self.sketch = features
         if axes is None:
             return
-        few, way = axes.leaving(self.settings.sketch_residual * axes.left_out[0]), ways_to_turn()[0]
+        few, way = axes.leaving(self.settings.sketch_residual * axes.left_out[0]), compressions(features.kernel)[0]
         if few is None or not has_room_for(few, features):
             return
-        if way.SHARE * few.share <= self.settings.sketch_features:
-            self.sketch = way(features, few).all()
+        if way.RELATIVE_COST * few.share <= self.settings.sketch_features:
+            self.sketch = CompressedFeatures.of(features, way, few).all()
 
     def pays(self) -> bool:
         """Whether examples beyond the margin so far are worth screening.

@@ -7,6 +7,7 @@ are computed anew now and then, with all values that tell. From there on the row
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,10 +21,10 @@ from slackwater.fitting.outcome import Ending, ending, with_losses
 from slackwater.fitting.sample import Sample
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.gram.features import Features
-from slackwater.gram.narrow import Leaves, NarrowRows, cut_off, share_above_negligible, values_without_far_points
+from slackwater.gram.narrow import NEGLIGIBLE, NarrowRows, share_above_negligible
 from slackwater.gram.source import IndexArray
-from slackwater.kernels.points import DensePoints
-from slackwater.kernels.radial import Gaussian
+from slackwater.points import DensePoints
+from slackwater.points.leaves import Leaves
 from slackwater.solvers.drive import Task
 from slackwater.stopping import Progress, StopReason, first_reason
 
@@ -47,7 +48,8 @@ def attempt(context: FitContext, features: Features, sample: Callable[[], Sample
 def _prepared(context: FitContext, features: Features) -> SparseKernelTraining | None:
     """Sparse rows of all points, where the kernel is so narrow that they pay."""
     settings, kernel, points = context.settings.sparse_kernel, features.kernel, features.points
-    if not isinstance(kernel, Gaussian) or not isinstance(points, DensePoints):
+    cutoff = kernel.squared_cutoff(NEGLIGIBLE)
+    if not math.isfinite(cutoff) or not isinstance(points, DensePoints):
         return None
     share = share_above_negligible(features, context.rng)
     if not context.decide(NAME, "kernel values above 1e-4, share", share, "<=", settings.max_share):
@@ -56,7 +58,7 @@ def _prepared(context: FitContext, features: Features) -> SparseKernelTraining |
     if not context.decide(NAME, "memory for sparse rows, MB", megabytes, "<=", features.matrix_bytes / 2**20):
         return None
     leaves = Leaves(points)
-    near = leaves.share_near(cut_off(kernel))
+    near = leaves.share_near(cutoff)
     if not context.decide(NAME, "pairs of leaves that are near, share", near, "<=", settings.max_near):
         return None
     rows = NarrowRows(kernel, leaves, features.ledger, features.workers)
@@ -115,7 +117,7 @@ class SparseKernelTraining:
         labels = np.stack([task.problem.labels for task in tasks])
         support = np.flatnonzero(alpha.any(axis=0))
         signed: NDArray[np.float64] = alpha[:, support] * labels[:, support]
-        values = values_without_far_points(self.features, self.order, self.order[support], signed)
+        values = self.features.values_without_far(self.order, self.order[support], signed)
         for task, own in zip(tasks, values.T, strict=True):
             task.state.responses[:] = task.problem.labels * own
 

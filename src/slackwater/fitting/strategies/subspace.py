@@ -25,9 +25,9 @@ from slackwater.fitting.subspace.fit import Shortage, SubspaceFit, fitted, proje
 from slackwater.fitting.subspace.problem import Doubles, SubspaceModel, SubspaceProblem
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
-from slackwater.kernels.points import Floats
 from slackwater.memory import untouched
 from slackwater.objectives import hinge_total
+from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import StopReason
 

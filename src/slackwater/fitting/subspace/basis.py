@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
 from slackwater.fitting.subspace.problem import CHUNK, Doubles
-from slackwater.kernels.points import Floats
+from slackwater.points import Floats
 from slackwater.workers import Workers
 
 _COLUMNS_TOGETHER = 64

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
 from slackwater.fitting.subspace.problem import CHUNK, Doubles, SubspaceModel, SubspaceProblem, hinge_slope
-from slackwater.kernels.points import Floats
 from slackwater.memory import Buffers
+from slackwater.points import Floats
 
 _CHUNKS_TOGETHER = 16  # whose matrices of second derivatives are in memory together
 _MIN_CHUNK = 256  # examples, for their products to be worth a thread

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.points import Floats
+from slackwater.points import Floats
 from slackwater.workers import Workers
 
 CHUNK = 2048  # examples whose coordinates are worked on by one thread at a time

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from slackwater.kernels import Gaussian, as_points, block
-from slackwater.kernels.points import DensePoints, ObjectPoints, SparsePoints
+from slackwater.points import DensePoints, ObjectPoints, SparsePoints
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,4 +1,4 @@
-"""Points turned to principal axes keep nearly their kernel values in fewer coordinates."""
+"""Points projected on principal axes keep nearly their kernel values in fewer coordinates."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from slackwater.gram.axes import Axes, Turned, principal_axes
+from slackwater.gram.compressed import CompressedFeatures, axes_of
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.selected import RowMemory, SelectedRows
 from slackwater.kernels import Gaussian, Linear, as_points
+from slackwater.points.projected import Axes, ProjectedPoints
 from slackwater.workers import Workers
 
 SAMPLE, OTHERS = np.arange(100, 500), np.arange(100)
@@ -31,19 +31,23 @@ def flat_cloud(n=500, d=200, telling=150, noise=0.01) -> np.ndarray:
     )
 
 
-def axes_of(features: Features) -> Axes:
-    axes = principal_axes(features, SAMPLE, OTHERS)
+def all_axes(features: Features) -> Axes:
+    axes = axes_of(features, SAMPLE, OTHERS)
     assert axes is not None
     return axes
 
 
+def projected(features: Features, axes: Axes) -> CompressedFeatures:
+    return CompressedFeatures.of(features, ProjectedPoints, axes)
+
+
 def test_few_axes_give_nearly_the_kernel_values_of_the_points():
     features = features_of(flat_cloud())
-    axes = axes_of(features)
+    axes = all_axes(features)
     few = axes.leaving(0.1 * axes.left_out[0])
     assert few is not None
     assert few.share < 0.25
-    near = Turned(features, few).all()
+    near = projected(features, few).all()
     others, support = np.arange(100, 500), np.arange(100)
     coefficients = np.random.default_rng(1).standard_normal((2, 100))
     exact = features.values(others, support, coefficients)
@@ -53,7 +57,7 @@ def test_few_axes_give_nearly_the_kernel_values_of_the_points():
 
 def test_all_axes_give_the_kernel_values_themselves():
     features = features_of(flat_cloud())
-    turned = Turned(features, axes_of(features)).part(OTHERS)
+    turned = projected(features, all_axes(features)).part(OTHERS)
     np.testing.assert_allclose(turned.columns(np.arange(100)), features.part(OTHERS).columns(np.arange(100)), atol=1e-9)
 
 
@@ -61,7 +65,7 @@ def test_all_axes_give_the_kernel_values_themselves():
 @pytest.mark.parametrize(("n", "d"), [(500, 200), (300, 1500)], ids=["more points", "more features"])
 def test_axes_are_orthonormal_and_what_they_leave_out_is_measured_at_other_points(n, d, dtype, tolerance):
     X = flat_cloud(n, d).astype(dtype)
-    axes = principal_axes(features_of(X), np.arange(100, n), OTHERS)
+    axes = axes_of(features_of(X), np.arange(100, n), OTHERS)
     assert axes is not None
     directions = axes.directions
     np.testing.assert_allclose(directions.T @ directions, np.eye(directions.shape[1]), atol=tolerance)
@@ -75,15 +79,15 @@ def test_axes_are_orthonormal_and_what_they_leave_out_is_measured_at_other_point
 def test_points_that_a_sample_says_nothing_about_show_in_what_is_left_out():
     """In-sample, as many axes as points would leave out nothing."""
     X = np.random.default_rng(0).normal(size=(120, 1200))
-    axes = principal_axes(features_of(X), np.arange(100), np.arange(100, 120))
+    axes = axes_of(features_of(X), np.arange(100), np.arange(100, 120))
     assert axes is not None
     assert axes.left_out[-1] > 0.8 * axes.left_out[0]
     assert axes.leaving(0.5 * axes.left_out[0]) is None
 
 
-def test_a_point_is_turned_when_first_asked_for_and_then_known():
+def test_a_point_is_projected_when_first_asked_for_and_then_known():
     features = features_of(flat_cloud())
-    turned = Turned(features, axes_of(features))
+    turned = projected(features, all_axes(features))
     first = turned.part(np.array([7, 3, 450])).points.values.copy()
     features.points.values[[3, 7]] = np.nan  # not looked at again
     again = turned.part(np.array([450, 9, 3, 7])).points
@@ -91,25 +95,23 @@ def test_a_point_is_turned_when_first_asked_for_and_then_known():
     assert np.isfinite(again.squared_norms).all()
 
 
-def test_every_value_of_turned_points_is_charged():
+def test_every_value_of_projected_points_is_charged():
     features = features_of(flat_cloud())
-    near = Turned(features, axes_of(features)).all()
+    near = projected(features, all_axes(features)).all()
     before = features.ledger.train
     near.values(np.arange(50), np.arange(7), np.ones((1, 7)))
     assert features.ledger.train - before == 350
 
 
-@pytest.mark.parametrize(("coarse", "cache_bytes"), [(True, 2**20), (False, 2**20), (True, 2000)])
-def test_rows_of_turned_points_have_an_exact_diagonal(coarse, cache_bytes):
+@pytest.mark.parametrize(("two_bytes", "cache_bytes"), [(True, 2**20), (False, 2**20), (True, 2000)])
+def test_rows_of_projected_points_have_an_exact_diagonal(two_bytes, cache_bytes):
     """Outside of the axes a point is as close to itself as can be, which its coordinates do not show."""
     features = features_of(flat_cloud(), Gaussian(0.1))
-    axes = axes_of(features).leaving(0.3 * axes_of(features).left_out[0])
+    axes = all_axes(features).leaving(0.3 * all_axes(features).left_out[0])
     assert axes is not None
-    near = Turned(features, axes).part(OTHERS)
+    near = projected(features, axes).part(OTHERS)
     assert near.columns(np.arange(100)).diagonal().max() < 0.99
-    rows = SelectedRows(
-        replace(near, cache_bytes=cache_bytes), RowMemory(replace(near, cache_bytes=cache_bytes)), coarse
-    )
+    rows = replace(near, cache_bytes=cache_bytes).rows(two_bytes=two_bytes)
     assert (rows.slots < 34) == (cache_bytes < 34 * 200)
     values = rows.fetch(np.arange(0, 100, 3)).combinations(np.eye(34), 0)
     np.testing.assert_allclose(values[np.arange(34), np.arange(0, 100, 3)], 1.0, atol=1e-6)
@@ -123,13 +125,13 @@ def test_rows_of_turned_points_have_an_exact_diagonal(coarse, cache_bytes):
     ids=["few dimensions anyway", "not a Gaussian", "sparse"],
 )
 def test_no_axes_where_they_would_be_of_no_use(features):
-    assert principal_axes(features, SAMPLE, OTHERS) is None
+    assert axes_of(features, SAMPLE, OTHERS) is None
 
 
-def test_norms_of_turned_points_count_even_if_one_of_them_is_far_away():
+def test_norms_of_projected_points_count_even_if_one_of_them_is_far_away():
     """Distances along a few axes alone would leave out what the norms know of the others."""
     X = flat_cloud().astype(np.float32)
-    few = axes_of(features_of(X)).leaving(0.1 * axes_of(features_of(X)).left_out[0])
+    few = all_axes(features_of(X)).leaving(0.1 * all_axes(features_of(X)).left_out[0])
     assert few is not None
     assert few.directions.shape[1] <= 64
     X[0] += 1e4
@@ -138,5 +140,5 @@ def test_norms_of_turned_points_count_even_if_one_of_them_is_far_away():
     shifted = (X - few.centre).astype(np.float64)
     norms, turned = (shifted**2).sum(axis=1), shifted @ few.directions
     expected = np.exp(-0.01 * (norms[1:, None] + norms[None, 1:] - 2.0 * turned[1:] @ turned[1:].T))
-    near = Turned(features, few).all()
+    near = projected(features, few).all()
     np.testing.assert_allclose(near.columns(np.arange(1, 500))[1:], expected, atol=1e-4)

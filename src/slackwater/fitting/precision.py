@@ -1,0 +1,35 @@
+"""A training set on the fastest rows that are precise enough for its method."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from slackwater.fitting.training_set import TrainingSet
+from slackwater.gram.precision import fastest, may_keep_two_bytes, precise_enough
+from slackwater.solvers.base import BoundedCoefficients, Solver
+
+
+def coefficient_norm(solver: Solver, training_set: TrainingSet, steps: int | None) -> float | None:
+    """Of the coefficients of a function with margin one, at most or on average; None where nothing is known of it."""
+    if not isinstance(solver, BoundedCoefficients):
+        return None
+    norm = solver.coefficient_norm(training_set.weights, steps)
+    return norm if np.isfinite(norm) else None
+
+
+def with_fast_rows(solver: Solver, training_set: TrainingSet, tol: float | None, steps: int | None) -> TrainingSet:
+    """The same examples on faster rows: on a grid, of few coordinates, in single precision where that is enough.
+
+    Without ``tol``, because a state may be continued to any, rows are as precise as the data.
+    """
+    features = training_set.features
+    if features is None:
+        return training_set
+    norm = coefficient_norm(solver, training_set, steps)
+    faster = fastest(features) if tol is None else precise_enough(features, norm, tol)
+    two_bytes = tol is not None and may_keep_two_bytes(faster, norm, tol)
+    if faster is features and not two_bytes:
+        return training_set
+    return replace(training_set, rows=faster.rows(two_bytes=two_bytes), features=faster)

@@ -1,0 +1,78 @@
+"""Dense points: the rows of an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.memory import rows_of, untouched
+from slackwater.points.base import Floats, Indices, Vectors
+from slackwater.points.norms import SquaredNorms
+
+_CENTRE_SAMPLE = 4096  # points that the centre is estimated from, and that are shifted at a time
+
+
+class DensePoints(Vectors):
+    """Rows of a C-contiguous float32 or float64 array, which is not copied; ``dtype`` is by default the array's.
+
+    ``projected`` says that the norms are not those of the coordinates, but of points that had more of them.
+    """
+
+    tile_rows = 512
+
+    def __init__(
+        self,
+        values: Floats,
+        norms: SquaredNorms | None = None,
+        dtype: np.dtype[Any] | None = None,
+        projected: bool = False,
+    ) -> None:
+        self.values = values
+        self.projected = projected
+        self.dtype = values.dtype if dtype is None else dtype
+        self.n_features = values.shape[1]
+        self._norms = norms if norms is not None else SquaredNorms(self._compute_norms)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, indices: Indices) -> DensePoints:
+        points = DensePoints(rows_of(self.values, indices), dtype=self.dtype, projected=self.projected)
+        points._norms = self._norms.take(indices, points._compute_norms)
+        return points
+
+    def slice(self, start: int, stop: int) -> DensePoints:
+        return DensePoints(self.values[start:stop], self._norms.slice(start, stop), self.dtype, self.projected)
+
+    def centre(self) -> NDArray[np.float64]:
+        """About the median, rounded to so few digits that counts, say, are shifted there without error."""
+        some = self.values[:: 1 + len(self) // _CENTRE_SAMPLE].astype(np.float64)
+        median = np.median(some, axis=0)
+        spread = np.median(np.abs(some - median), axis=0)
+        steps = np.exp2(np.floor(np.log2(np.where(spread > 0.0, spread, 4.0)) - 2.0))
+        return np.asarray(np.round(median / steps) * steps)
+
+    def shifted(self, origin: NDArray[np.float64]) -> DensePoints | None:
+        """The same points with another origin; None where single precision would round their coordinates."""
+        values = untouched(self.values.shape, self.values.dtype)
+        exactly = True
+        for start in range(0, len(self), _CENTRE_SAMPLE):
+            chunk = slice(start, start + _CENTRE_SAMPLE)
+            exact = self.values[chunk] - origin
+            values[chunk] = exact
+            exactly = exactly and (values.dtype == np.float64 or np.array_equal(values[chunk], exact))
+        return DensePoints(values, dtype=self.dtype) if exactly else None
+
+    @property
+    def raw(self) -> Floats:
+        return self.values
+
+    def dense(self, dtype: np.dtype[Any]) -> Floats:
+        return self.values.astype(dtype, copy=False)
+
+    def _compute_norms(self) -> NDArray[np.float64]:
+        from slackwater.points import _loops
+
+        return _loops.dense_squared_norms(self.values)
