@@ -170,8 +170,7 @@ def test_without_the_loop_for_integers_blas_takes_over_with_one_warning(tmp_path
         if {failure!r} == "wrong values":
             _grid_loops.gaussian32 = lambda *arguments: None
         from slackwater.kernels import Gaussian, as_points, block
-        from slackwater.points.leaves import Leaves
-from slackwater.workers import Workers
+        from slackwater.workers import Workers
         X = np.random.default_rng(0).integers(0, 256, (300, 70)).astype(np.float32)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
