@@ -17,6 +17,7 @@ class Basin(NamedTuple):
 
     members: NDArray[np.intp]
     cumulative: NDArray[np.float64]
+    rank: NDArray[np.int32] | None = None  # of each of the n examples among the members; -1 for others
 
 
 @dataclass(frozen=True)
@@ -70,4 +71,6 @@ class Problem:
             chosen = chosen & (self.weights > 0)
         members = self.order[chosen[self.order]]
         weights = np.ones(len(members)) if self.weights is None else self.weights[members]
-        return Basin(members, np.cumsum(weights))
+        rank = np.full(self.n, -1, np.int32)
+        rank[members] = np.arange(len(members), dtype=np.int32)
+        return Basin(members, np.cumsum(weights), rank)

@@ -281,12 +281,17 @@ def test_packed_points_have_the_values_of_unpacked_ones_bit_for_bit(kind: str, n
     unpacked, packed = (np.empty((len(left), n), np.float32) for _ in range(2))
     many = right.take(np.arange(n))  # as if more points had met it than are worth packing for
     assert many.packed(few=False) is None
+    assert many.packed(few=True) is None
+    assert many.packed(few=True) is None
     words = many.packed(few=True)
     assert words is not None
+    assert many.packed(few=False) is not None
     np.testing.assert_array_equal(words, naive.packed_side_by_side(right.words, 32))
-    Gaussian(1e-4).fill(left, right, packed)
+    Gaussian(1e-4).fill(left, many, packed)
+    for _ in range(2):
+        right.packed(few=True)
     for first in range(n):  # a part that begins elsewhere is not packed
         part = right.slice(first, n)
-        assert (part.packed(few=True) is None) == (first % 32 != 0)
+        assert (part.packed(few=True) is None) == (first % 32 != 0)  # and with the first the whole is packed
         Gaussian(1e-4).fill(left, part, unpacked[:, first:])
         np.testing.assert_array_equal(unpacked[:, first:], packed[:, first:])

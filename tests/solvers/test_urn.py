@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from slackwater.problem import Basin
+from slackwater.problem import Basin, Problem
 from slackwater.solvers.urn import Urn
 
 
@@ -61,3 +61,25 @@ def test_foreseeing_draws_nothing():
     for _ in range(50):
         watched.foresee(basin, responses, 0.3, 8)
         assert watched.draw(basin, responses, 0.3) == plain.draw(basin, responses, 0.3)
+
+
+@pytest.mark.parametrize("level", [-2.0, 0.02, 0.5, 2.0])
+def test_a_search_by_rank_takes_the_example_of_a_search_in_drawing_order(level):
+    """Also where none is under water by rounding, and where more are than are worth sorting."""
+    rng = np.random.default_rng(0)
+    responses = rng.random(6000)
+    members = rng.permutation(6000)[:5500]
+    cumulative = np.cumsum(rng.integers(1, 5, 5500)).astype(float)
+    rank = np.full(6000, -1, np.int32)
+    rank[members] = np.arange(5500)
+    plain, ranked = (Urn.filled_by(np.random.default_rng(1)) for _ in range(2))
+    for _ in range(50):
+        expected = plain.search(Basin(members, cumulative), responses, level)
+        assert ranked.search(Basin(members, cumulative, rank), responses, level) == expected
+
+
+def test_problems_rank_the_examples_of_a_basin():
+    labels = np.array([1, -1, 1, 1, -1], dtype=np.int8)
+    problem = Problem(None, labels, np.array([1.0, 1.0, 0.0, 2.0, 1.0]), np.array([3, 1, 0, 2, 4]))
+    assert problem.positives.rank.tolist() == [1, -1, -1, 0, -1]
+    assert problem.negatives.rank.tolist() == [-1, 0, -1, -1, 1]

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog, minimize_scalar
 
 from reference import levels as twin
-from slackwater.water import c_level, c_level_and_bias, level, level_and_bias
+from slackwater.water import _loops, c_level, c_level_and_bias, level, level_and_bias
 
 LP_TOLERANCE = 1e-9  # HiGHS is run with feasibility 1e-10, absolute, on problems scaled to about 1
 EXACT = 1e-12  # of the scale of the wet points: a few hundred roundings of 1.1e-16 at the most
@@ -260,3 +260,20 @@ def test_level_and_bias_of_many_responses_do_not_depend_on_the_guess(seed, size)
         assert 1 / found[0] == pytest.approx(1 / gamma, rel=1e-9)
         if math.isfinite(gamma):
             assert found[1] == pytest.approx(np.mean(interval), abs=1e-9 * (gamma + np.abs(responses).max()))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("volume", [1e-12, 1e-6, 1e-3, 0.2])
+def test_little_water_with_guesses_that_are_far_off_has_the_level_of_the_twin(shape, weighted, volume):
+    """Where levels move by more than the water is deep, only points that it can reach are looked at."""
+    rng = np.random.default_rng(3)
+    responses = draw(rng, shape, 3000)
+    labels = np.where(rng.random(3000) < 0.3, 1, -1).astype(np.int8)
+    weights = rng.integers(0, 4, 3000).astype(float) if weighted else None
+    gamma, (low, high) = twin.level_and_bias_interval(responses, labels, volume, weights)
+    scale = 1.0 + np.abs(responses).max()
+    for guess in (gamma, gamma + 1.0, gamma - 1.0):
+        x_pos, x_neg = _loops.find_level_and_bias(responses, labels, weights, volume, guess, guess, 1.0)
+        assert 0.5 * (x_pos + x_neg) == pytest.approx(gamma, abs=1e-11 * scale)
+        assert low - 1e-9 * scale <= 0.5 * (x_neg - x_pos) <= high + 1e-9 * scale

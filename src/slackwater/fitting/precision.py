@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.gram.near_rows import NearRows
 from slackwater.gram.precision import fastest, may_keep_two_bytes, precise_enough
 from slackwater.solvers.base import BoundedCoefficients, Solver
 
@@ -20,7 +21,9 @@ def coefficient_norm(solver: Solver, training_set: TrainingSet, steps: int | Non
 
 
 def with_fast_rows(solver: Solver, training_set: TrainingSet, tol: float | None, steps: int | None) -> TrainingSet:
-    """The same examples on faster rows: on a grid, of few coordinates, in single precision where that is enough.
+    """The same examples on faster rows: sparse ones of a narrow kernel, on a grid, of few coordinates.
+
+    In single precision where that is enough.
 
     Without ``tol``, because a state may be continued to any, rows are as precise as the data.
     """
@@ -29,6 +32,10 @@ def with_fast_rows(solver: Solver, training_set: TrainingSet, tol: float | None,
         return training_set
     norm = coefficient_norm(solver, training_set, steps)
     faster = fastest(features) if tol is None else precise_enough(features, norm, tol)
+    if faster.points.dtype == np.float32:
+        near = NearRows.worthwhile(features.to_single_precision(), np.random.default_rng(0))
+        if near is not None:
+            return replace(training_set, rows=near)
     two_bytes = tol is not None and may_keep_two_bytes(faster, norm, tol)
     if faster is features and not two_bytes:
         return training_set

@@ -43,3 +43,17 @@ def add_rows(
         for entry in range(indptr[rows[k]], indptr[rows[k] + 1]):
             j = columns[entry]
             responses[j] += amounts[k] * labels[j] * values[entry]
+
+
+@compiled
+def add_sparse_row(
+    responses: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    columns: NDArray[np.intp],
+    values: Singles,
+    amount: float,
+) -> None:
+    """c <- c + amount·y ∘ row."""
+    for entry in range(columns.size):
+        j = columns[entry]
+        responses[j] += amount * labels[j] * values[entry]

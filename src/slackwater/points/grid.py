@@ -51,6 +51,12 @@ class Packing:
     def __init__(self, codes: Codes) -> None:
         self._codes, self._lock = codes, threading.Lock()
         self._words: NDArray[np.uint32] | None = None
+        self._met = 0
+
+    def pays(self, met: int) -> bool:
+        """Whether so many of the points, together with those before, make up more than two meetings with all."""
+        self._met += met
+        return self._met > 2 * len(self._codes)
 
     @property
     def is_done(self) -> bool:
@@ -122,11 +128,12 @@ class GridPoints(Vectors):
         return self.codes.view(np.uint32)
 
     def packed(self, few: bool) -> NDArray[np.uint32] | None:
-        """The words as ``Packing`` has them, from these points on; None where they are not packed and do not begin so.
+        """The words as ``Packing`` has them, from these points on; None where they are not packed or do not begin so.
 
-        The whole set is packed when first met by ``few`` other points: packing takes as long as products with fifty.
+        The whole set is packed when it has met ``few`` other points for the third time. Packing takes as long as
+        products with fifty points, so it does not pay for many at once, nor for once.
         """
-        if self._first % SIDE_BY_SIDE or not (few or self._packing.is_done):
+        if self._first % SIDE_BY_SIDE or not (self._packing.is_done or (few and self._packing.pays(len(self)))):
             return None
         return self._packing.words[self._first * self.words.shape[1] :]
 

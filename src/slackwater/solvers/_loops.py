@@ -1,19 +1,11 @@
-"""Compiled updates and draws shared by the solvers."""
+"""Compiled draws shared by the solvers."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater._jit import compiled, compiled_reordering
-
-
-@compiled_reordering  # elementwise: there is no sum whose order could matter, only fused multiply-adds
-def shrink_and_count(responses: NDArray[np.float64], total: NDArray[np.float64], shrink: float) -> None:
-    """c <- shrink·c, then total += c (Alg. 1, lines 10-13)."""
-    for i in range(responses.size):
-        responses[i] *= shrink
-        total[i] += responses[i]
+from slackwater._jit import compiled
 
 
 @compiled
@@ -76,3 +68,33 @@ def pick_at_or_below(
                 break
         previous = cumulative[k]
     return int(choice)
+
+
+@compiled
+def ranks_at_or_below(
+    rank: NDArray[np.int32], responses: NDArray[np.float64], level: float, most: int
+) -> NDArray[np.int32]:
+    """The ranks of members that are not above the level, up to ``most`` of them; in the order of the responses."""
+    found = np.empty(most, dtype=np.int32)
+    count = 0
+    for i in range(responses.size):
+        if responses[i] <= level and rank[i] >= 0:
+            found[count] = rank[i]
+            count += 1
+            if count == most:
+                break
+    return found[:count]
+
+
+@compiled
+def pick_rank(wet: NDArray[np.int32], cumulative: NDArray[np.float64], uniform: float) -> int:
+    """Of ascending ranks, the one at the fraction ``uniform`` of their weight: the choice of ``pick_at_or_below``."""
+    weight = 0.0
+    for k in wet:
+        weight += cumulative[k] - (cumulative[k - 1] if k > 0 else 0.0)
+    target, passed = uniform * weight, 0.0
+    for k in wet:
+        passed += cumulative[k] - (cumulative[k - 1] if k > 0 else 0.0)
+        if passed > target:
+            return int(k)
+    return int(wet[-1])

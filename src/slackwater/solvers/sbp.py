@@ -22,7 +22,7 @@ from slackwater.expansion import Expansion
 from slackwater.gram.source import RowBlock
 from slackwater.objectives import margin_upper_bound, relative_gap, weighted_error
 from slackwater.problem import Problem
-from slackwater.solvers.averaging import AVERAGES, Iterate, LazyCoefficients, Totals, restart_average
+from slackwater.solvers.averaging import AVERAGES, Iterate, LazyCoefficients, LazyResponses, Totals, restart_average
 from slackwater.solvers.base import Assessment, due_ever_further_apart
 from slackwater.solvers.basins import Basins, Levels
 from slackwater.solvers.urn import Urn
@@ -33,26 +33,39 @@ _REFRESH_EVERY = 1024  # steps between two computations of ‖w‖ from scratch,
 
 @dataclass
 class SBPState:
-    """Everything the next step needs; mutated in place."""
+    """Everything the next step needs; mutated in place.
+
+    Responses are scaled as a whole by one number, so that a step touches only those that its rows have values for.
+    Levels are found among the values before that scaling, for a volume that is scaled instead.
+    """
 
     step: int
     first_step_size: float  # η_0
     coefficients: LazyCoefficients  # α
-    responses: NDArray[np.float64]  # c
-    responses_total: NDArray[np.float64]  # Σ_t c(t)
+    lazy_responses: LazyResponses  # c, and Σ_t c(t)
     squared_norm: float  # r² = ‖w‖²
-    levels: Levels  # of the responses when they were last searched; guesses for the next search
-    spread: float  # how far the levels moved
+    unscaled_levels: Levels  # when they were last searched; guesses for the next search
+    spread: float  # how far the unscaled levels moved
     urns: list[Urn]
     origin: Totals  # the average runs over the steps after this one
     marker: Totals  # at the last power of two: the next origin of a suffix average
     upper: float = math.inf  # the best upper bound on the optimum so far
 
+    @property
+    def responses(self) -> NDArray[np.float64]:
+        """c: a copy, n long."""
+        return self.lazy_responses.current()
+
+    @property
+    def levels(self) -> Levels:
+        """In units of the responses."""
+        return tuple(self.lazy_responses.scale * level for level in self.unscaled_levels)
+
     def latest(self) -> Iterate:
         return Iterate(self.coefficients.current(), self.responses)
 
     def totals(self) -> Totals:
-        return Totals(self.step, self.coefficients.total(), self.responses_total.copy())
+        return Totals(self.step, self.coefficients.total(), self.lazy_responses.total())
 
 
 @dataclass(frozen=True)
@@ -88,10 +101,9 @@ class StochasticBatchPerceptron:
             step=0,
             first_step_size=1.0 / math.sqrt(_largest(problem.rows.diagonal())),
             coefficients=LazyCoefficients.zeros(problem.n),
-            responses=np.zeros(problem.n),
-            responses_total=np.zeros(problem.n),
+            lazy_responses=LazyResponses.zeros(problem.n),
             squared_norm=0.0,
-            levels=unknown,
+            unscaled_levels=unknown,
             spread=0.0,
             urns=[Urn.filled_by(generator) for generator in rng.spawn(self.basins.count)],
             origin=nothing,
@@ -102,8 +114,8 @@ class StochasticBatchPerceptron:
         """Lines 5-6: find the level and draw from p*, one example from each basin."""
         self._find_levels(problem, state)
         drawn = [
-            self._draw_from(urn)(basin, state.responses, level)
-            for urn, basin, level in zip(state.urns, self.basins.of(problem), state.levels, strict=True)
+            self._draw_from(urn)(basin, state.lazy_responses.values, level)
+            for urn, basin, level in zip(state.urns, self.basins.of(problem), state.unscaled_levels, strict=True)
         ]
         return np.array(drawn, dtype=np.intp)
 
@@ -111,8 +123,8 @@ class StochasticBatchPerceptron:
         """Rows the coming steps will probably ask for, soonest first."""
         share = max(1, most // len(state.urns))
         foreseen = [
-            urn.foresee(basin, state.responses, level, share)
-            for urn, basin, level in zip(state.urns, self.basins.of(problem), state.levels, strict=True)
+            urn.foresee(basin, state.lazy_responses.values, level, share)
+            for urn, basin, level in zip(state.urns, self.basins.of(problem), state.unscaled_levels, strict=True)
         ]
         shortest = min(len(each) for each in foreseen)
         interleaved = np.stack([each[:shortest] for each in foreseen], axis=1).ravel()
@@ -120,17 +132,21 @@ class StochasticBatchPerceptron:
 
     def apply(self, problem: Problem, state: SBPState, indices: NDArray[np.intp], rows: RowBlock) -> None:
         """Lines 4 and 7-12: add the examples to w, project on the unit ball."""
-        from slackwater.solvers import _loops
-
         step_size = state.first_step_size / math.sqrt(state.step + 1) / len(indices)
         amounts = step_size * problem.labels[indices].astype(np.float64)
-        squared_norm = state.squared_norm + _growth(state.responses, indices, rows, amounts, step_size)
+        responses = state.lazy_responses
+        drawn = responses.scale * responses.values[indices]
+        squared_norm = state.squared_norm + _growth(drawn, indices, rows, amounts, step_size)
         shrink = 1.0 / math.sqrt(squared_norm) if squared_norm > 1.0 else 1.0
         for index in indices:
             state.coefficients.add(index, step_size)
         state.coefficients.end_step(shrink)
-        rows.add_to(state.responses, problem.labels, amounts)
-        _loops.shrink_and_count(state.responses, state.responses_total, shrink)
+        responses.add_rows(problem.labels, rows, amounts)
+        scale = responses.scale * shrink
+        responses.end_step(shrink)
+        if responses.scale != scale:  # the scale was multiplied into the values
+            state.unscaled_levels = tuple(scale * level for level in state.unscaled_levels)
+            state.spread *= scale
         state.squared_norm = min(squared_norm, 1.0)
         state.step += 1
         if state.step % _REFRESH_EVERY == 0:
@@ -181,15 +197,18 @@ class StochasticBatchPerceptron:
         return urn.search if self.nu == 0.0 else urn.draw
 
     def _find_levels(self, problem: Problem, state: SBPState) -> None:
-        levels = self.basins.levels(problem, state.responses, self._volume(problem), state.levels, state.spread)
-        moved = max(abs(new - old) for new, old in zip(levels, state.levels, strict=True))
+        responses, before = state.lazy_responses, state.unscaled_levels
+        volume = self._volume(problem) / responses.scale
+        levels = self.basins.levels(problem, responses.values, volume, before, state.spread)
+        moved = max(abs(new - old) for new, old in zip(levels, before, strict=True))
         state.spread = moved if moved > 0.0 else 0.0  # NaN at the first search
-        state.levels = levels
+        state.unscaled_levels = levels
 
     def _margin_and_bias(
         self, problem: Problem, state: SBPState, responses: NDArray[np.float64]
     ) -> tuple[float, float]:
-        levels = self.basins.levels(problem, responses, self._volume(problem), state.levels, state.spread)
+        spread = state.lazy_responses.scale * state.spread
+        levels = self.basins.levels(problem, responses, self._volume(problem), state.levels, spread)
         return self.basins.margin_and_bias(levels)
 
     def _upper(self, problem: Problem, coefficients: NDArray[np.float64], responses: NDArray[np.float64]) -> float:
@@ -209,13 +228,16 @@ def _largest(diagonal: NDArray[np.float64]) -> float:
 
 
 def _growth(
-    responses: NDArray[np.float64],
+    drawn: NDArray[np.float64],
     indices: NDArray[np.intp],
     rows: RowBlock,
     amounts: NDArray[np.float64],
     step_size: float,
 ) -> float:
-    """By how much ‖w‖² grows when Σ_k amounts_k Φ(x_k) is added (line 8, for one example or a pair)."""
+    """By how much ‖w‖² grows when Σ_k amounts_k Φ(x_k) is added (line 8, for one example or a pair).
+
+    ``drawn`` are the responses of these examples.
+    """
     gram = rows.among(indices)
     cross = float(amounts @ gram @ amounts)
     longest = float(amounts**2 @ np.abs(gram.diagonal()))
@@ -224,4 +246,4 @@ def _growth(
             f"kernel must be positive semi-definite, but a step has the squared length {cross:g}. "
             "Use another kernel or other kernel parameters."
         )
-    return 2.0 * step_size * float(responses[indices].sum()) + max(cross, 0.0)
+    return 2.0 * step_size * float(drawn.sum()) + max(cross, 0.0)

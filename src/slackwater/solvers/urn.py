@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from slackwater.problem import Basin
 
 _SCANNED = 4096  # candidates a draw looks at before it searches the examples themselves
+_MAX_SORTED = 4096  # examples under water, that are found in a pass over responses in order and then sorted by rank
 _SEARCHES = 32  # draws that then search at once: where one in thousands is under water, candidates are a waste
 
 
@@ -59,6 +60,10 @@ class Urn:
         from slackwater.solvers import _loops
 
         uniform = self.searches.random()
+        if basin.rank is not None:
+            wet = _loops.ranks_at_or_below(basin.rank, responses, level, _MAX_SORTED)
+            if 0 < len(wet) < _MAX_SORTED:
+                return int(basin.members[_loops.pick_rank(np.sort(wet), basin.cumulative, uniform)])
         return int(_loops.pick_at_or_below(basin.members, basin.cumulative, responses, level, uniform))
 
     def foresee(self, basin: Basin, responses: NDArray[np.float64], level: float, most: int) -> NDArray[np.intp]:

@@ -184,6 +184,34 @@ def _newton(responses: Any, weights: Any, rule: Rule, guess: float) -> Filling:
 
 
 @compiled
+def _lowest_at(responses: Any, labels: Any, sign: int, weights: Any) -> int:
+    """The first of the lowest points of a class that have weight; -1 if there is none."""
+    low, at = np.inf, -1
+    for i in range(responses.size):
+        if responses[i] < low and share_of(labels, sign, weights, i) > 0.0:
+            low, at = np.float64(responses[i]), i
+    return at
+
+
+@compiled
+def _shallow(responses: Any, labels: Any, weights: Any, rule: Rule) -> Filling:
+    """Search among the points that so little water can reach at all.
+
+    The water above the lowest point of a class is no more than the volume, so the level of the class is at most the
+    volume divided by that point's weight above it.
+    """
+    at_pos, at_neg = _lowest_at(responses, labels, 1, weights), _lowest_at(responses, labels, -1, weights)
+    if at_pos < 0 or at_neg < 0:
+        return Filling(np.nan, np.nan, np.nan, 0, 0, False)
+    low_pos, low_neg = np.float64(responses[at_pos]), np.float64(responses[at_neg])
+    depth_pos = 2.0 * rule.a / share_of(labels, 1, weights, at_pos) + 4.0 * np.spacing(abs(low_pos))
+    depth_neg = 2.0 * rule.a / share_of(labels, -1, weights, at_neg) + 4.0 * np.spacing(abs(low_neg))
+    pos = gather(responses, labels, 1, weights, -np.inf, low_pos + depth_pos)
+    neg = gather(responses, labels, -1, weights, -np.inf, low_neg + depth_neg)
+    return _settle(pos, neg, rule)
+
+
+@compiled
 def search(
     responses: Any, labels: Any, weights: Any, rule: Rule, guess_pos: float, guess_neg: float, spread: float
 ) -> Filling:
@@ -199,6 +227,8 @@ def search(
         if math.isfinite(better):
             spread = 0.1 * abs(better - guess_pos) + 4.0 * np.spacing(abs(better))
             guess_pos = better
+    if labels is not None and warm and rule.a < spread and rule.b > 0.0:  # levels moved by more than the water is deep
+        found = _shallow(responses, labels, weights, rule)
     if warm and not found.proven and (responses.size > SORTED_AT_ONCE or not math.isnan(spread)):
         found = _guessed(responses, labels, weights, rule, guess_pos, guess_neg, spread)
     if not found.proven and responses.size > SORTED_AT_ONCE:
@@ -212,11 +242,8 @@ def search(
 
 @compiled
 def _lowest(responses: Any, labels: Any, sign: int, weights: Any) -> float:
-    low = np.inf
-    for i in range(responses.size):
-        if responses[i] < low and share_of(labels, sign, weights, i) > 0.0:
-            low = np.float64(responses[i])
-    return low
+    at = _lowest_at(responses, labels, sign, weights)
+    return np.float64(responses[at]) if at >= 0 else np.inf
 
 
 @compiled
