@@ -1,13 +1,13 @@
 """Race slackwater.SVC against its peers in one run: time and error side by side.
 
     python bench/race.py [--races adult mnist ... | other | further | smaller] [--seeds 3]
-                         [--peers sklearnex sklearn nystroem] [--before FOLDER] [--budget 600] [--curve]
+                         [--peers sklearnex sklearn nystroem] [--before FOLDER ...] [--budget 600] [--curve]
 
 Each contestant trains in a process of its own, one after the other, on the same data, after a fit of few examples that
 loads its libraries (where slackwater's loops have not been compiled yet, run it twice); medians over the seeds are
 printed and written to results/race.csv. With --curve, slackwater.SVC also trains under growing limits of time, and
 results/curve.csv and results/curve.png show its test error against seconds, the peers as points. With --before, the
-slackwater of another checkout takes part, too, as "before".
+slackwater of other checkouts takes part, too, under the names of their folders.
 
 "floor" is the time BLAS and the finish need for the kernel block of all rows with the support vectors, which any method
 pays that ends with exact responses (not measured where that block has more than 2e10 values). Needs:
@@ -34,12 +34,12 @@ import numpy as np
 from tasks import FURTHER, OTHER, RACES, SMALLER, load
 
 SETS = {"other": OTHER, "further": FURTHER, "smaller": SMALLER}
-BEFORE = "before"
+PEERS = ("sklearnex", "sklearn", "nystroem")
 COLUMNS = ["fit", "error", "support", "evaluations", "gap", "predict", "peak_gb", "floor"]
 
 
 def contestant(name: str, C: float, gamma: float, seed: int) -> Any:
-    if name in ("slackwater", BEFORE):
+    if name not in PEERS:
         from slackwater import SVC
 
         return SVC(C=C, gamma=gamma, random_state=seed)
@@ -138,9 +138,9 @@ def draw_curves(curves: dict[str, list[tuple[float, float]]], peers: dict[str, d
     figure.savefig("results/curve.png", dpi=130)
 
 
-def in_own_process(name: str, race: str, seed: int, budget: float, before: Path | None) -> dict[str, Any] | None:
+def in_own_process(name: str, race: str, seed: int, budget: float, checkout: Path | None) -> dict[str, Any] | None:
     arguments = [sys.executable, __file__, "--one", name, race, str(seed)]
-    environment = {**os.environ, "PYTHONPATH": str(before / "src")} if before is not None and name == BEFORE else None
+    environment = None if checkout is None else {**os.environ, "PYTHONPATH": str(checkout / "src")}
     try:
         done = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=budget, env=environment)
     except subprocess.TimeoutExpired:
@@ -160,10 +160,10 @@ def median(results: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--races", nargs="+", choices=[*RACES, *SETS], default=["adult", "mnist"])
-    parser.add_argument("--peers", nargs="*", default=["sklearnex", "nystroem"])
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=["sklearnex", "nystroem"])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--budget", type=float, default=600.0, help="seconds after which a contestant is taken out")
-    parser.add_argument("--before", type=Path, help="another checkout of slackwater, to race against")
+    parser.add_argument("--before", type=Path, nargs="+", default=[], help="other checkouts of slackwater")
     parser.add_argument("--curve", action="store_true", help="also test error against seconds")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -179,11 +179,12 @@ def main() -> None:
         writer.writerow(["race", "contestant", *COLUMNS, "ratio_to_onedal", "strategy"])
         print(f"{'race':<18}{'contestant':<12}" + "".join(f"{c:>13}" for c in [*COLUMNS, "to oneDAL"]) + "  strategy")
         for race in options.races:
-            names = ["slackwater", *([BEFORE] if options.before else []), *options.peers]
+            checkouts = {path.resolve().name: path for path in options.before}
+            names = ["slackwater", *checkouts, *options.peers]
             runs: dict[str, list[dict[str, Any] | None]] = {name: [] for name in names}
             for seed in range(options.seeds):  # by turns, so that a slow spell of the machine meets all of them
                 for name in names:
-                    runs[name].append(in_own_process(name, race, seed, options.budget, options.before))
+                    runs[name].append(in_own_process(name, race, seed, options.budget, checkouts.get(name)))
             finished = {name: [run for run in runs[name] if run is not None] for name in names}
             table = {name: median(found) for name, found in finished.items() if len(found) == options.seeds}
             for name, row in table.items():
