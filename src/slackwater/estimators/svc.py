@@ -136,9 +136,10 @@ class SVC(KernelClassifier):
         As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
     gap_ : float, or ndarray of shape (n_classes,)
         Relative gap: (primal - dual) / primal. Where ``certified_`` is True, a proven bound on how far the model's
-        objective is above the optimum's. Where it is False, an upper limit that holds in 95 of 100 cases: losses of
-        screened examples, or by values that sparse rows leave out, are known from a sample, and that of a subspace is
-        extrapolated from two parts of the data. ``certify`` proves it. nan for an indefinite kernel.
+        objective is above the optimum's. Where it is False, an estimate: with screening and sparse rows an upper limit
+        with a confidence of 95 % (losses of screened examples, and by values left out, are known from a sample); of a
+        subspace extrapolated from two parts of the data, with an allowance for its growth. ``certify`` proves a gap.
+        nan for an indefinite kernel.
     certified_ : bool
         Whether ``gap_`` is a proof (up to rounding) rather than an estimate.
     strategy_ : str
@@ -366,5 +367,5 @@ class SVC(KernelClassifier):
 
     def _aims_at_a_gap(self) -> bool:
         """Whether the fit had a tolerance of its own, stated or by default, rather than one that a sample chose."""
-        chosen = len(self.decisions_.of("tolerance")) > 0
+        chosen = len(self.decisions_.of("sample")) > 0
         return self.tol is not None or (self.strategy_ == "exact" and not chosen)
