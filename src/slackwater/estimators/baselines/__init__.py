@@ -1,1 +1,1 @@
-"""The methods that the paper compares the Stochastic Batch Perceptron with, as estimators (``slackwater.baselines``)."""
+"""The estimators of ``slackwater.baselines``: the methods that the paper compares with."""
