@@ -5,9 +5,10 @@
 
 Each contestant trains in a process of its own, one after the other, on the same data, after a fit of few examples that
 loads its libraries (where slackwater's loops have not been compiled yet, run it twice); medians over the seeds are
-printed and written to results/race.csv, and as a table for the documentation to results/race.md. With --curve, slackwater.SVC also trains under growing limits of time, and
-results/curve.csv and results/curve.png show its test error against seconds, the peers as points. With --before, the
-slackwater of other checkouts takes part, too, under the names of their folders.
+printed and written to results/race.csv, and as a table for the documentation to results/race.md. With --curve,
+slackwater.SVC also trains under growing limits of time, and results/curve.csv and results/curve.png show its test error
+against seconds, the peers as points. With --before, the slackwater of other checkouts takes part, too, under the names
+of their folders.
 
 "floor" is the time BLAS and the finish need for the kernel block of all rows with the support vectors, which any method
 pays that ends with exact responses (not measured where that block has more than 2e10 values). Needs:
