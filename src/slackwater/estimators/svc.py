@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.estimators.base import KernelClassifier, length, one_or_all, short_of_gap
@@ -25,7 +26,8 @@ from slackwater.fitting.training_set import (
     precomputed_training_set,
     warn_if_indefinite,
 )
-from slackwater.points import as_points
+from slackwater.points import as_points, in_double
+from slackwater.prediction import PreparedSupport
 from slackwater.solvers.base import Solver
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
@@ -275,9 +277,9 @@ class SVC(KernelClassifier):
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Prove how near the model is to the optimum of given training data, and keep that as ``gap_``.
 
-        Every kernel value between the examples and the support vectors is computed once, and as many again at most for
-        a good lower bound on the optimum (twice as many for a subspace model). Up to rounding, the optimum's objective
-        is at least (1 - gap) times that of the model.
+        Every kernel value between the examples and the support vectors is computed once, in double precision, and as
+        many again at most for a good lower bound on the optimum (twice as many for a subspace model). Up to rounding,
+        the optimum's objective is at least (1 - gap) times that of the model.
 
         Parameters
         ----------
@@ -304,7 +306,7 @@ class SVC(KernelClassifier):
             solver = self._solver(len(self.classes_))
             context = self._context(solver, training_set, len(self.classes_), self._seed())
             with context.interruptible():
-                gaps = proven_gaps(context, self._evaluated(X, training_set))
+                gaps = proven_gaps(context, self._evaluated(X, training_set, workers))
         self.gap_ = one_or_all(gaps)
         self.certified_ = True
         return self.gap_
@@ -318,11 +320,10 @@ class SVC(KernelClassifier):
             as_points(X), self._kernel, targets.codes, targets.weights, 0.0, *self._memory(), workers, rng, judge
         )
 
-    def _evaluated(self, X: Any, training_set: TrainingSet) -> list[Evaluated]:
+    def _evaluated(self, X: Any, training_set: TrainingSet, workers: Workers) -> list[Evaluated]:
         """The model of each problem at the examples, and its coefficients, if its support vectors are among them."""
         kept, at_support = training_set.kept, self._support_rows(X)
-        values = self._values(take(X, kept)) - self.intercept_
-        own = self._values(self.support_vectors_ if self._kernel is not None else X[self.support_]) - self.intercept_
+        values, own = self._values_in_double(X, kept, workers)
         places = np.searchsorted(kept, self.support_)
         among = at_support and bool((kept[np.minimum(places, len(kept) - 1)] == self.support_).all())
         found = []
@@ -335,6 +336,20 @@ class SVC(KernelClassifier):
                 Evaluated(values[:, number], float(self.intercept_[number]), squared, dense if among else None)
             )
         return found
+
+    def _values_in_double(
+        self, X: Any, rows: NDArray[np.intp], workers: Workers
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Decision values without the biases, at some rows of X and at the support vectors: a proof needs precision."""
+        if self._kernel is None:
+            columns = self._support_columns(X)
+            return columns[rows] @ self.dual_coef_.T, columns[self.support_] @ self.dual_coef_.T
+        support = in_double(as_points(self.support_vectors_))
+        none = np.zeros(len(self.dual_coef_))
+        prepared = PreparedSupport(self._kernel, support)
+        at = in_double(as_points(take(X, rows)))
+        values = [prepared.decision_values(points, self.dual_coef_, none, workers) for points in (at, support)]
+        return values[0], values[1]
 
     def _support_rows(self, X: Any) -> bool:
         """Whether the rows of X at ``support_`` are the support vectors."""
