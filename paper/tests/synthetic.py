@@ -224,6 +224,7 @@ def forest():
             "rows": [2 * int(s) for s in steps],
             "evaluations": [10_000 * int(s) for s in steps],
             "seconds": [2.0 + 0.005 * float(s) for s in steps],
+            "processor_seconds": [3.0 + 0.006 * float(s) for s in steps],
             "test_error": [float(e) for e in errors],
             "support": [int(s) // 3 for s in steps],
         }

@@ -11,6 +11,7 @@ finding it is not counted, as it was not in the paper.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -30,6 +31,7 @@ OPTIMUM_GAP = 1e-2  # of the solution that the derived ν is taken from
 CACHE_MB = 2000
 ROWS_A_STEP = 2
 SOURCES = ("printed", "derived")  # of ν
+COLUMNS = ("steps", "rows", "evaluations", "seconds", "processor_seconds", "test_error", "support")  # of a curve
 _FIRST_LOOK, _LOOKS_AN_OCTAVE = 500, 4
 _STEPS_TO_WARM_UP = 200
 
@@ -64,22 +66,24 @@ class Watch:
     extent: Extent
     advance: Advance
     target: float = TARGET
-    curve: dict[str, list[float]] = field(
-        default_factory=lambda: {k: [] for k in ("steps", "rows", "evaluations", "seconds", "test_error", "support")}
-    )
+    curve: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in COLUMNS})
 
     def __post_init__(self) -> None:
         self._clock, self._looks = TrainingClock(), frozenset(looks(self.extent))
+        self._processor_began = time.process_time()
 
     def __call__(self, moment: Moment) -> bool:
         seconds = self._clock.at(moment)
         self.advance(min(1.0, moment.step / self.extent.least))
         if moment.step not in self._looks:
             return False
+        processor = time.process_time()
         model = moment.model()
-        found = (moment.step, ROWS_A_STEP * moment.step, moment.evaluations, seconds, self.judged(model))
-        for column, value in zip(self.curve.values(), (*found, len(model.support)), strict=True):
-            column.append(value)
+        counted = (moment.step, ROWS_A_STEP * moment.step, moment.evaluations)
+        spent = (seconds, processor - self._processor_began)
+        for name, value in zip(COLUMNS, (*counted, *spent, self.judged(model), len(model.support)), strict=True):
+            self.curve[name].append(value)
+        self._processor_began += time.process_time() - processor  # judging is not training
         return moment.step >= self.extent.least and min(self.curve["test_error"]) <= self.target
 
     def judged(self, model: Model) -> float:

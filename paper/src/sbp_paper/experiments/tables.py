@@ -297,7 +297,7 @@ def forest_rows(records: Records) -> list[Row]:
 
 
 def _forest_row(run: Record, optimum: float | None) -> Row:
-    counted = ("steps", "rows", "evaluations", "seconds")
+    counted = ("steps", "rows", "evaluations", "seconds", "processor_seconds")
     by = {name: summary.as_curve(run[name], run["test_error"]) for name in counted}
     known = ("data", "n", "n_test", "threads", "nu_source", "nu", "optimum_gap", "target")
     quarter = PAPER_RUNTIME["forest"].seconds / 4

@@ -18,7 +18,7 @@ from sbp_paper.report.words import COLOURS, DATA_NAMES, METHOD_NAMES
 
 PARALLEL = {  # fields of equal length that become rows of the long table
     "fig2": ("steps", "evaluations", "test_error", "alternative_test_error"),
-    "forest": ("steps", "rows", "evaluations", "seconds", "test_error", "support"),
+    "forest": ("steps", "rows", "evaluations", "seconds", "processor_seconds", "test_error", "support"),
     "scaling": ("epsilon", "loss", "n", "iterations", "evaluations", "analysed"),
 }
 SUMMARIES = {

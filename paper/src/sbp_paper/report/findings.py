@@ -232,7 +232,7 @@ def all_of_forest(records: Records) -> Finding:
         evidence.append(
             f"<b>{NU_NAMES[row['nu_source']]}, {scientific(row['nu'])}{_part('forest', row['n'])}:</b> "
             f"{_to_target(row)}; {percent(row['last_error'])} after {row['steps']:,} steps and "
-            f"{duration(row['seconds'])}, where the run ends."
+            f"{duration(row['seconds'])} ({duration(row['processor_seconds'])} of processor time), where the run ends."
         )
     if rows:
         evidence += _beside_optimum(records, rows)
