@@ -203,6 +203,20 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def by_strategy(rows: list[dict[str, Any]]) -> str:
+    """A table for the documentation: what each strategy did, and what is wrong with it."""
+    lines = ["| strategy | fits | mean, points | worst, points | gap_ proven | " + " | ".join(MARKS) + " |"]
+    lines.append("|---|---|---|---|---|" + "---|" * len(MARKS))
+    for strategy in [*sorted({row["strategy"] for row in rows}), "all"]:
+        own = [row for row in rows if strategy in (row["strategy"], "all")]
+        points = [row["points"] for row in own]
+        proven = sum(bool(row["certified"]) for row in own)
+        counts = [str(sum(mark in row["marks"] for row in own)) for mark in MARKS]
+        cells = [strategy, str(len(own)), f"{np.mean(points):+.3f}", f"{max(points):+.2f}", str(proven), *counts]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     options = arguments()
     warnings.simplefilter("ignore")
@@ -219,6 +233,7 @@ def main() -> None:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
+    print(by_strategy(rows))
     counts = {mark: sum(mark in row["marks"] for row in rows) for mark in MARKS}
     points, ratios = [row["points"] for row in rows], [row["fit"] / row["peer"] for row in rows]
     print(

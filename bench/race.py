@@ -5,9 +5,10 @@
 
 Each contestant trains in a process of its own, one after the other, on the same data, after a fit of few examples that
 loads its libraries (where slackwater's loops have not been compiled yet, run it twice); medians over the seeds are
-printed and written to results/race.csv. With --curve, slackwater.SVC also trains under growing limits of time, and
-results/curve.csv and results/curve.png show its test error against seconds, the peers as points. With --before, the
-slackwater of other checkouts takes part, too, under the names of their folders.
+printed and written to results/race.csv, and as a table for the documentation to results/race.md. With --curve,
+slackwater.SVC also trains under growing limits of time, and results/curve.csv and results/curve.png show its test error
+against seconds, the peers as points. With --before, the slackwater of other checkouts takes part, too, under the names
+of their folders.
 
 "floor" is the time BLAS and the finish need for the kernel block of all rows with the support vectors, which any method
 pays that ends with exact responses (not measured where that block has more than 2e10 values). Needs:
@@ -157,6 +158,32 @@ def median(results: list[dict[str, Any]]) -> dict[str, Any]:
     return {**row, "strategy": "/".join(sorted({result["strategy"] for result in results}))}
 
 
+def as_markdown(tables: dict[str, dict[str, dict[str, Any]]]) -> str:
+    """One line a race; where a cell has several numbers, they are the contestants' in order."""
+    names = list(dict.fromkeys(name for table in tables.values() for name in table))
+    lines = [
+        f"Contestants: {', '.join(names)}.",
+        "",
+        "| race | strategy | fit, s | errors, % | support vectors | predict, s | gap_ |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for race, table in tables.items():
+        rows = [table[name] for name in names if name in table]
+        if "slackwater" not in table:
+            continue
+        cells = [
+            race,
+            table["slackwater"]["strategy"],
+            ", ".join(f"{row['fit']:.3g}" for row in rows),
+            ", ".join(f"{100 * row['error']:.2f}" for row in rows),
+            ", ".join(f"{row['support']:.0f}" for row in rows),
+            ", ".join(f"{row['predict']:.2g}" for row in rows),
+            f"{table['slackwater']['gap']:.2g}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--races", nargs="+", choices=[*RACES, *SETS], default=["adult", "mnist"])
@@ -198,6 +225,7 @@ def main() -> None:
                 )
             stream.flush()
             tables[race] = table
+    Path("results/race.md").write_text(as_markdown(tables))
     if options.curve:
         curves = {race: run_curve(RACES[race], 0) for race in options.races}
         with open("results/curve.csv", "w", newline="") as stream:

@@ -90,5 +90,24 @@ def test_files_can_be_read_in_one_sitting() -> None:
     assert not long
 
 
+def test_no_function_is_longer_than_fifty_lines() -> None:
+    """Without its docstring."""
+    long = {}
+    for module, path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
+                if lines > 50:
+                    long[f"{module}.{node.name}"] = lines
+    assert not long
+
+
+def test_there_is_one_row_cache() -> None:
+    """Whoever keeps rows of the kernel matrix asks ``RowCache``; memory for them is laid out in one place."""
+    assert {module for module, path in modules() if "SlotTable(" in path.read_text()} == {"gram.cache"}
+    assert {module for module, path in modules() if "RowMemory(" in path.read_text()} == {"gram.features"}
+
+
 def test_public_names_are_there() -> None:
     assert set(slackwater.__all__) <= set(dir(slackwater))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +24,28 @@ _MIN_SUPPORT_TO_CONVERT = 200
 _MIN_PRODUCTS_SHARED = 2**22  # coordinates multiplied, for a second thread to be worth waking
 
 
-class _Prepared(NamedTuple):
+@dataclass
+class _Prepared:
     """The support in one precision, in the forms that are quickest to multiply; None where there is no such form."""
 
+    kernel: Kernel
     given: Points
     dense: Points  # as the kernel is quickest with it
     on_grid: GridPoints | None
-    centred: tuple[NDArray[np.float64], DensePoints] | None  # shifted to an origin where single precision is enough
     near: NearSums | None  # sums without far support vectors
+
+    @cached_property
+    def centred(self) -> tuple[NDArray[np.float64], DensePoints] | None:
+        """The origin, and the support shifted to it, where that makes single precision enough.
+
+        Found when it is first asked for, by all threads that ask alike: points on a grid do not.
+        """
+        support = self.dense
+        if not isinstance(support, DensePoints) or support.dtype != np.float32 or len(support) == 0:
+            return None
+        origin = self.kernel.better_origin(support)
+        shifted = None if origin is None else support.shifted(origin)
+        return None if origin is None or shifted is None else (origin, shifted)
 
 
 class PreparedSupport:
@@ -108,21 +124,16 @@ class PreparedSupport:
         dense = self.kernel.prepared(given)
         single = dense if isinstance(dense, DensePoints) and dense.dtype == np.float32 else None
         return _Prepared(
+            kernel=self.kernel,
             given=given,
             dense=dense,
             on_grid=None if single is None else self._on_grid(single, workers),
-            centred=None if single is None else self._centred(single),
             near=NearSums.worthwhile(self.kernel, given),
         )
 
     def _on_grid(self, support: DensePoints, workers: Workers) -> GridPoints | None:
         found = self.kernel.on_grid(workers, support) if len(support) >= _MIN_SUPPORT_TO_CONVERT else None
         return None if found is None else found[0]
-
-    def _centred(self, support: DensePoints) -> tuple[NDArray[np.float64], DensePoints] | None:
-        origin = self.kernel.better_origin(support) if len(support) else None
-        shifted = None if origin is None else support.shifted(origin)
-        return None if origin is None or shifted is None else (origin, shifted)
 
 
 def decision_values(

@@ -91,8 +91,8 @@ class MaxEvaluations:
 class GapBelow:
     """The relative gap is small, and so is the error of single decision values.
 
-    The gap is a sum over all examples, in which a few that are far off may hide: so none may be off by more than a
-    ten times as much (0.01 at the gap 1e-3).
+    The gap is a sum over all examples, in which a few that are far off may hide: so none may violate
+    the optimality conditions by more than ten times the tolerance (0.01 at the gap 1e-3).
     """
 
     tolerance: float

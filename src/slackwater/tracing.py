@@ -64,7 +64,7 @@ class Callback(Protocol):
         """Called some times a second."""
 
     def ended(self) -> None:
-        """Training is over."""
+        """A stage of training is over; a fit may have several."""
 
 
 @runtime_checkable

@@ -13,16 +13,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
 from problems import feature_problem, noisy_blobs, precomputed_problem
-from slackwater import SVC, SBPClassifier
-from slackwater.baselines import (
-    FourierSVC,
-    KernelPerceptron,
-    NormBallSGDClassifier,
-    PegasosClassifier,
-    SDCAClassifier,
-    SIMBAClassifier,
-    SMOClassifier,
-)
+from slackwater import SVC, SBPClassifier, baselines
 from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
 from slackwater.errors import ConvergenceWarning
 from slackwater.gram.cache import RowCache
@@ -237,14 +228,14 @@ ESTIMATORS = {
     "SBPClassifier with bias": SBPClassifier(0.02, gamma=1.0, tol=0.0, max_iter=400, fit_intercept=True),
     "SVC": SVC(gamma=1.0),
     "SVC without bias": SVC(gamma=1.0, fit_intercept=False),
-    "PegasosClassifier": PegasosClassifier(1e-2, gamma=1.0, tol=0.0, max_iter=1500),
-    "NormBallSGDClassifier": NormBallSGDClassifier(5.0, gamma=1.0, tol=0.0, max_iter=1500),
-    "SDCAClassifier": SDCAClassifier(gamma=1.0, tol=0.0, max_iter=1500),
-    "SMOClassifier": SMOClassifier(gamma=1.0),
-    "SMOClassifier without bias": SMOClassifier(gamma=1.0, fit_intercept=False),
-    "KernelPerceptron": KernelPerceptron(2, gamma=1.0),
-    "SIMBAClassifier": SIMBAClassifier(0.3, tol=0.0, max_iter=1000),
-    "FourierSVC": FourierSVC(gamma=1.0, n_pairs=60),
+    "PegasosClassifier": baselines.PegasosClassifier(1e-2, gamma=1.0, tol=0.0, max_iter=1500),
+    "NormBallSGDClassifier": baselines.NormBallSGDClassifier(5.0, gamma=1.0, tol=0.0, max_iter=1500),
+    "SDCAClassifier": baselines.SDCAClassifier(gamma=1.0, tol=0.0, max_iter=1500),
+    "SMOClassifier": baselines.SMOClassifier(gamma=1.0),
+    "SMOClassifier without bias": baselines.SMOClassifier(gamma=1.0, fit_intercept=False),
+    "KernelPerceptron": baselines.KernelPerceptron(2, gamma=1.0),
+    "SIMBAClassifier": baselines.SIMBAClassifier(0.3, tol=0.0, max_iter=1000),
+    "FourierSVC": baselines.FourierSVC(gamma=1.0, n_pairs=60),
 }
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS.keys())
 STEPWISE = {name: each for name, each in ESTIMATORS.items() if name != "FourierSVC"}  # which solves in one go
@@ -265,7 +256,7 @@ def moons():
 
 
 def is_by_features(estimator):
-    return isinstance(estimator, SIMBAClassifier | FourierSVC)
+    return isinstance(estimator, baselines.SIMBAClassifier | baselines.FourierSVC)
 
 
 @every_estimator

@@ -13,28 +13,19 @@ from sklearn.datasets import load_iris, make_blobs, make_classification, make_mo
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
-from slackwater import SVC, SBPClassifier
-from slackwater.baselines import (
-    FourierSVC,
-    KernelPerceptron,
-    NormBallSGDClassifier,
-    PegasosClassifier,
-    SDCAClassifier,
-    SIMBAClassifier,
-    SMOClassifier,
-)
+from slackwater import SVC, SBPClassifier, baselines
 from slackwater.errors import ConvergenceWarning
 from slackwater.features.fourier import FourierMap
 
 KERNEL_METHODS = [
-    PegasosClassifier(1e-2, max_iter=2000),
-    NormBallSGDClassifier(5.0, max_iter=2000),
-    SDCAClassifier(max_iter=2000),
-    SMOClassifier(),
-    SMOClassifier(fit_intercept=False),
-    KernelPerceptron(2),
+    baselines.PegasosClassifier(1e-2, max_iter=2000),
+    baselines.NormBallSGDClassifier(5.0, max_iter=2000),
+    baselines.SDCAClassifier(max_iter=2000),
+    baselines.SMOClassifier(),
+    baselines.SMOClassifier(fit_intercept=False),
+    baselines.KernelPerceptron(2),
 ]
-METHODS = [*KERNEL_METHODS, SIMBAClassifier(0.2, max_iter=500)]
+METHODS = [*KERNEL_METHODS, baselines.SIMBAClassifier(0.2, max_iter=500)]
 
 
 def name_of(estimator):
@@ -69,7 +60,7 @@ def objective(model, X, y, C, weights=1.0):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
 def test_smo_finds_what_libsvm_finds(moons, C, container):
     X, y = moons
-    ours = SMOClassifier(C, gamma=1.0, tol=1e-4).fit(container(X), y)
+    ours = baselines.SMOClassifier(C, gamma=1.0, tol=1e-4).fit(container(X), y)
     theirs = svm.SVC(C=C, gamma=1.0, tol=1e-6).fit(X, y)
     assert ours.stop_reason_ == "tol"
     assert objective(ours, X, y, C) == pytest.approx(objective(theirs, X, y, C), rel=1e-3)
@@ -80,8 +71,8 @@ def test_smo_finds_what_libsvm_finds(moons, C, container):
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
 def test_smo_and_sdca_without_bias_agree_with_the_certified_optimum(moons, C):
     X, y = moons
-    smo = SMOClassifier(C, gamma=1.0, fit_intercept=False).fit(X, y)
-    sdca = SDCAClassifier(C, gamma=1.0, tol=5e-4, random_state=0).fit(X, y)
+    smo = baselines.SMOClassifier(C, gamma=1.0, fit_intercept=False).fit(X, y)
+    sdca = baselines.SDCAClassifier(C, gamma=1.0, tol=5e-4, random_state=0).fit(X, y)
     best = objective(SVC(C=C, gamma=1.0, fit_intercept=False, tol=1e-6).fit(X, y), X, y, C)
     assert smo.intercept_ == sdca.intercept_ == 0.0
     assert objective(smo, X, y, C) == pytest.approx(best, rel=1e-3)
@@ -91,7 +82,7 @@ def test_smo_and_sdca_without_bias_agree_with_the_certified_optimum(moons, C):
 @pytest.mark.parametrize("seed", range(3))
 def test_pegasos_run_for_long_comes_within_two_percent(moons, seed):
     X, y = moons
-    model = PegasosClassifier(1 / 200, gamma=1.0, max_iter=60_000, tol=0.0, random_state=seed)
+    model = baselines.PegasosClassifier(1 / 200, gamma=1.0, max_iter=60_000, tol=0.0, random_state=seed)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         model.fit(X, y)
     best = objective(SVC(C=1.0, gamma=1.0, fit_intercept=False, tol=1e-6).fit(X, y), X, y, 1.0)
@@ -102,7 +93,9 @@ def test_the_norm_ball_with_the_norm_of_an_optimum_has_the_same_optimum(moons):
     X, y = moons
     optimum = SVC(C=1.0, gamma=1.0, fit_intercept=False, tol=1e-6).fit(X, y)
     model = quietly(
-        NormBallSGDClassifier(1 / optimum.margin_, gamma=1.0, average="suffix", tol=0.0, max_iter=60_000), X, y
+        baselines.NormBallSGDClassifier(1 / optimum.margin_, gamma=1.0, average="suffix", tol=0.0, max_iter=60_000),
+        X,
+        y,
     )
     assert model.margin_ >= optimum.margin_ * (1 - 1e-9)
     assert model.history_["objective"][-1] == pytest.approx(optimum.slack_nu_ / optimum.margin_, rel=0.03)
@@ -110,7 +103,7 @@ def test_the_norm_ball_with_the_norm_of_an_optimum_has_the_same_optimum(moons):
 
 def test_simba_and_the_sbp_find_the_same_margin():
     X, y = make_blobs(150, centers=[[-1, -1, 0], [1, 1, 0.5]], random_state=0)
-    simba = quietly(SIMBAClassifier(0.2, max_iter=10_000, tol=0.0), X, y)
+    simba = quietly(baselines.SIMBAClassifier(0.2, max_iter=10_000, tol=0.0), X, y)
     sbp = quietly(SBPClassifier(0.2, kernel="linear", max_iter=10_000, tol=0.0), X, y)
     assert simba.margin_ == pytest.approx(sbp.margin_, rel=0.02)
     assert simba.coef_.shape == (1, 3)
@@ -119,7 +112,7 @@ def test_simba_and_the_sbp_find_the_same_margin():
 
 def test_fourier_features_find_the_optimum_over_the_features(moons):
     X, y = moons
-    model = FourierSVC(1.0, gamma=1.0, n_pairs=40, random_state=0).fit(X, y)
+    model = baselines.FourierSVC(1.0, gamma=1.0, n_pairs=40, random_state=0).fit(X, y)
     features = model._map.transform(X)
     best = SVC(C=1.0, kernel="linear", fit_intercept=False, tol=1e-6).fit(features, y)
     signs = np.where(y == 1, 1, -1)
@@ -137,7 +130,9 @@ def test_many_fourier_features_decide_as_the_kernel_does(moons):
     errors = [
         np.mean(
             [
-                np.abs(FourierSVC(gamma=1.0, n_pairs=k, random_state=s).fit(X, y).decision_function(X) - exact).mean()
+                np.abs(
+                    baselines.FourierSVC(gamma=1.0, n_pairs=k, random_state=s).fit(X, y).decision_function(X) - exact
+                ).mean()
                 for s in range(4)
             ]
         )
@@ -152,7 +147,7 @@ def test_many_fourier_features_decide_as_the_kernel_does(moons):
 
 def test_the_perceptron_ends_with_its_passes_without_a_warning(moons):
     X, y = moons
-    model = KernelPerceptron(3, gamma=1.0, random_state=0).fit(X, y)
+    model = baselines.KernelPerceptron(3, gamma=1.0, random_state=0).fit(X, y)
     assert model.stop_reason_ == "epochs"
     assert model.n_iter_ == 3 * 200
     assert np.isnan(model.gap_)
@@ -162,7 +157,7 @@ def test_the_perceptron_ends_with_its_passes_without_a_warning(moons):
 
 def test_the_perceptron_ends_after_a_pass_without_mistakes():
     X, y = make_blobs(100, centers=[[-5, 0], [5, 0]], random_state=0)
-    model = KernelPerceptron(1000, kernel="linear", average="last", random_state=0).fit(X, y)
+    model = baselines.KernelPerceptron(1000, kernel="linear", average="last", random_state=0).fit(X, y)
     assert model.stop_reason_ == "tol"
     assert model.n_iter_ < 1000
     assert model.score(X, y) == 1.0
@@ -172,7 +167,7 @@ def test_the_perceptron_ends_after_a_pass_without_mistakes():
 def test_a_perceptron_cut_short_says_how_far_it_came(moons, budget):
     X, y = moons
     with pytest.warns(ConvergenceWarning, match=r"before the end of 2 passes.*for a better one raise max_\w+\.$"):
-        model = KernelPerceptron(2, gamma=1.0, random_state=0, **budget).fit(X, y)
+        model = baselines.KernelPerceptron(2, gamma=1.0, random_state=0, **budget).fit(X, y)
     assert model.stop_reason_ == next(iter(budget))
     assert model.n_kernel_evals_ <= budget.get("max_kernel_evals", np.inf)
 
@@ -180,7 +175,7 @@ def test_a_perceptron_cut_short_says_how_far_it_came(moons, budget):
 def test_smo_cut_short_names_the_violation(moons):
     X, y = moons
     with pytest.warns(ConvergenceWarning, match=r"optimality conditions violated by \S+, above tol=0\.001"):
-        model = SMOClassifier(gamma=1.0, max_iter=10).fit(X, y)
+        model = baselines.SMOClassifier(gamma=1.0, max_iter=10).fit(X, y)
     assert model.stop_reason_ == "max_iter"
     assert 0 < model.gap_ < 1
 
@@ -193,7 +188,9 @@ def test_a_nanosecond_is_enough_for_one_step(estimator, moons):
 
 
 # The Perceptron's first step costs nothing: every budget allows for it.
-@pytest.mark.parametrize("estimator", [m for m in METHODS if not isinstance(m, KernelPerceptron)], ids=name_of)
+@pytest.mark.parametrize(
+    "estimator", [m for m in METHODS if not isinstance(m, baselines.KernelPerceptron)], ids=name_of
+)
 def test_too_small_a_budget_of_evaluations_is_refused_before_training(estimator, moons):
     with pytest.raises(ValueError, match="max_kernel_evals must allow for one step"):
         quietly(estimator, *moons, max_kernel_evals=1)
@@ -227,7 +224,7 @@ def test_several_classes_are_trained_one_against_the_rest_over_shared_rows(estim
     model = quietly(estimator, X, y)
     assert model.decision_function(X).shape == (150, 3)
     assert model.dual_coef_.shape[0] == 3
-    assert model.score(X, y) > (0.6 if isinstance(estimator, SIMBAClassifier) else 0.9)
+    assert model.score(X, y) > (0.6 if isinstance(estimator, baselines.SIMBAClassifier) else 0.9)
     assert set(model.history_["problem"]) == {0, 1, 2}
 
 
@@ -257,18 +254,18 @@ def test_warm_start_goes_on_from_where_the_last_fit_stopped(estimator, moons):
 @pytest.mark.parametrize(
     ("estimator", "other"),
     [
-        (PegasosClassifier(0.01), {"alpha": 0.03}),
-        (NormBallSGDClassifier(3.0), {"radius": 4.0}),
-        (SDCAClassifier(1.0), {"C": 2.0}),
-        (SMOClassifier(1.0), {"C": 2.0}),
-        (SIMBAClassifier(0.3, max_iter=2000), {"nu": 0.4}),
-        (KernelPerceptron(1), {"epochs": 3}),
+        (baselines.PegasosClassifier(0.01), {"alpha": 0.03}),
+        (baselines.NormBallSGDClassifier(3.0), {"radius": 4.0}),
+        (baselines.SDCAClassifier(1.0), {"C": 2.0}),
+        (baselines.SMOClassifier(1.0), {"C": 2.0}),
+        (baselines.SIMBAClassifier(0.3, max_iter=2000), {"nu": 0.4}),
+        (baselines.KernelPerceptron(1), {"epochs": 3}),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_warm_start_goes_on_towards_another_parameter(estimator, other, moons):
     X, y = moons
-    settings = {"max_iter": 3000} | ({} if isinstance(estimator, SIMBAClassifier) else {"gamma": 1.0})
+    settings = {"max_iter": 3000} | ({} if isinstance(estimator, baselines.SIMBAClassifier) else {"gamma": 1.0})
     model = quietly(estimator, X, y, warm_start=True, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -281,21 +278,21 @@ def test_warm_start_goes_on_towards_another_parameter(estimator, other, moons):
 @pytest.mark.parametrize(
     ("estimator", "match"),
     [
-        (PegasosClassifier(0.0), "alpha must be a number > 0, got 0.0"),
-        (PegasosClassifier(project="yes"), "project must be True or False"),
-        (PegasosClassifier(average="sometimes"), "average must be one of uniform, suffix, last"),
-        (NormBallSGDClassifier(-1.0), "radius must be a number > 0"),
-        (SDCAClassifier(np.nan), "C must be a number > 0"),
-        (SDCAClassifier(tol=-1.0), "tol must be a number >= 0"),
-        (SMOClassifier("1"), "C must be a number > 0"),
-        (SMOClassifier(fit_intercept=None), "fit_intercept must be True or False"),
-        (SMOClassifier(tol=-1), "violation of the optimality conditions"),
-        (KernelPerceptron(0), "epochs must be a whole number >= 1"),
-        (KernelPerceptron(average="uniform"), "average must be one of sampled, averaged, last"),
-        (KernelPerceptron(max_iter=0), "max_iter must be a whole number >= 1 or None"),
-        (SIMBAClassifier(-0.1), "nu must be a number from 0"),
-        (FourierSVC(n_pairs=0), "n_pairs must be a whole number >= 1"),
-        (FourierSVC(gamma="wide"), "gamma must be"),
+        (baselines.PegasosClassifier(0.0), "alpha must be a number > 0, got 0.0"),
+        (baselines.PegasosClassifier(project="yes"), "project must be True or False"),
+        (baselines.PegasosClassifier(average="sometimes"), "average must be one of uniform, suffix, last"),
+        (baselines.NormBallSGDClassifier(-1.0), "radius must be a number > 0"),
+        (baselines.SDCAClassifier(np.nan), "C must be a number > 0"),
+        (baselines.SDCAClassifier(tol=-1.0), "tol must be a number >= 0"),
+        (baselines.SMOClassifier("1"), "C must be a number > 0"),
+        (baselines.SMOClassifier(fit_intercept=None), "fit_intercept must be True or False"),
+        (baselines.SMOClassifier(tol=-1), "violation of the optimality conditions"),
+        (baselines.KernelPerceptron(0), "epochs must be a whole number >= 1"),
+        (baselines.KernelPerceptron(average="uniform"), "average must be one of sampled, averaged, last"),
+        (baselines.KernelPerceptron(max_iter=0), "max_iter must be a whole number >= 1 or None"),
+        (baselines.SIMBAClassifier(-0.1), "nu must be a number from 0"),
+        (baselines.FourierSVC(n_pairs=0), "n_pairs must be a whole number >= 1"),
+        (baselines.FourierSVC(gamma="wide"), "gamma must be"),
     ],
 )
 def test_a_bad_parameter_is_named(estimator, match, moons):
@@ -306,15 +303,15 @@ def test_a_bad_parameter_is_named(estimator, match, moons):
 @pytest.mark.parametrize(
     ("kind", "option"),
     [
-        (PegasosClassifier, {"fit_intercept": True}),
-        (NormBallSGDClassifier, {"fit_intercept": True}),
-        (SDCAClassifier, {"fit_intercept": True}),
-        (KernelPerceptron, {"tol": 0.1}),
-        (KernelPerceptron, {"cache_size": 100}),
-        (SIMBAClassifier, {"kernel": "rbf"}),
-        (SIMBAClassifier, {"cache_size": 100}),
-        (FourierSVC, {"kernel": "linear"}),
-        (FourierSVC, {"warm_start": True}),
+        (baselines.PegasosClassifier, {"fit_intercept": True}),
+        (baselines.NormBallSGDClassifier, {"fit_intercept": True}),
+        (baselines.SDCAClassifier, {"fit_intercept": True}),
+        (baselines.KernelPerceptron, {"tol": 0.1}),
+        (baselines.KernelPerceptron, {"cache_size": 100}),
+        (baselines.SIMBAClassifier, {"kernel": "rbf"}),
+        (baselines.SIMBAClassifier, {"cache_size": 100}),
+        (baselines.FourierSVC, {"kernel": "linear"}),
+        (baselines.FourierSVC, {"warm_start": True}),
     ],
 )
 def test_what_a_method_cannot_honour_it_does_not_accept(kind, option):
@@ -324,37 +321,37 @@ def test_what_a_method_cannot_honour_it_does_not_accept(kind, option):
 
 def test_parameters_can_be_searched():
     X, y = make_classification(120, 5, random_state=0)
-    search = GridSearchCV(SMOClassifier(), {"C": [0.1, 1.0], "gamma": [0.01, 0.2]}, cv=3).fit(X, y)
+    search = GridSearchCV(baselines.SMOClassifier(), {"C": [0.1, 1.0], "gamma": [0.01, 0.2]}, cv=3).fit(X, y)
     assert set(search.best_params_) == {"C", "gamma"}
     assert search.best_score_ > 0.7
 
 
 def test_own_parameters_come_first_and_shared_ones_are_keywords():
-    assert PegasosClassifier(0.5).alpha == 0.5
-    assert repr(KernelPerceptron(3, gamma=2.0)) == "KernelPerceptron(epochs=3, gamma=2.0)"
+    assert baselines.PegasosClassifier(0.5).alpha == 0.5
+    assert repr(baselines.KernelPerceptron(3, gamma=2.0)) == "KernelPerceptron(epochs=3, gamma=2.0)"
     with pytest.raises(TypeError):
-        PegasosClassifier(0.5, "rbf")
+        baselines.PegasosClassifier(0.5, "rbf")
 
 
 def test_fourier_features_weigh_and_merge_rows_as_the_others_do():
     X, y = make_moons(80, noise=0.2, random_state=1)
     weights = np.random.default_rng(0).integers(0, 4, 80)
-    weighted = FourierSVC(gamma=1.0, random_state=0).fit(X, y, weights)
-    repeated = FourierSVC(gamma=1.0, random_state=0).fit(X.repeat(weights, axis=0), y.repeat(weights))
+    weighted = baselines.FourierSVC(gamma=1.0, random_state=0).fit(X, y, weights)
+    repeated = baselines.FourierSVC(gamma=1.0, random_state=0).fit(X.repeat(weights, axis=0), y.repeat(weights))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-9)
     assert weighted.n_inner_products_ == 256 * np.count_nonzero(weights)
 
 
 def test_fourier_features_serve_several_classes_and_sparse_rows():
     X, y = load_iris(return_X_y=True)
-    model = FourierSVC(gamma=0.3, random_state=0).fit(X, y)
+    model = baselines.FourierSVC(gamma=0.3, random_state=0).fit(X, y)
     assert model.decision_function(X).shape == (150, 3)
     assert model.score(X, y) > 0.9
-    assert FourierSVC(gamma=0.3, random_state=0).fit(sparse.csr_matrix(X), y).score(X, y) > 0.9
+    assert baselines.FourierSVC(gamma=0.3, random_state=0).fit(sparse.csr_matrix(X), y).score(X, y) > 0.9
     assert isinstance(model._map, FourierMap)
 
 
-UNSEEDED = [*METHODS, SVC(early_stopping=True), SBPClassifier(0.2, max_iter=200), FourierSVC(n_pairs=20)]
+UNSEEDED = [*METHODS, SVC(early_stopping=True), SBPClassifier(0.2, max_iter=200), baselines.FourierSVC(n_pairs=20)]
 
 
 @pytest.mark.parametrize("estimator", UNSEEDED, ids=name_of)

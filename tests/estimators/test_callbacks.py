@@ -11,15 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
 
 from problems import noisy_blobs
-from slackwater import SBPClassifier
-from slackwater.baselines import (
-    KernelPerceptron,
-    NormBallSGDClassifier,
-    PegasosClassifier,
-    SDCAClassifier,
-    SIMBAClassifier,
-    SMOClassifier,
-)
+from slackwater import SBPClassifier, baselines
 
 pytestmark = pytest.mark.filterwarnings("ignore::slackwater.errors.ConvergenceWarning")
 
@@ -27,12 +19,12 @@ STEPS = 40
 WATCHED = [
     SBPClassifier(0.05, gamma=0.5, tol=0.0, max_iter=STEPS),
     SBPClassifier(0.05, gamma=0.5, tol=0.0, max_iter=STEPS, fit_intercept=True, average="last"),
-    PegasosClassifier(0.01, gamma=0.5, tol=0.0, max_iter=STEPS),
-    NormBallSGDClassifier(5.0, gamma=0.5, tol=0.0, max_iter=STEPS),
-    SDCAClassifier(1.0, gamma=0.5, tol=0.0, max_iter=STEPS),
-    SMOClassifier(1.0, gamma=0.5, tol=0.0, max_iter=STEPS),
-    KernelPerceptron(1, gamma=0.5, max_iter=STEPS),
-    SIMBAClassifier(0.05, tol=0.0, max_iter=STEPS),
+    baselines.PegasosClassifier(0.01, gamma=0.5, tol=0.0, max_iter=STEPS),
+    baselines.NormBallSGDClassifier(5.0, gamma=0.5, tol=0.0, max_iter=STEPS),
+    baselines.SDCAClassifier(1.0, gamma=0.5, tol=0.0, max_iter=STEPS),
+    baselines.SMOClassifier(1.0, gamma=0.5, tol=0.0, max_iter=STEPS),
+    baselines.KernelPerceptron(1, gamma=0.5, max_iter=STEPS),
+    baselines.SIMBAClassifier(0.05, tol=0.0, max_iter=STEPS),
 ]
 every_watched = pytest.mark.parametrize("estimator", WATCHED, ids=lambda e: type(e).__name__)
 

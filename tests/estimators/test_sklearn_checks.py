@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slackwater import SVC, SBPClassifier
-from slackwater.baselines import (
-    FourierSVC,
-    KernelPerceptron,
-    NormBallSGDClassifier,
-    PegasosClassifier,
-    SDCAClassifier,
-    SIMBAClassifier,
-    SMOClassifier,
-)
+from slackwater import SVC, SBPClassifier, baselines
 
 
 def expected_failures(estimator):
@@ -23,7 +14,7 @@ def expected_failures(estimator):
     One asks for a class to be predicted nearly everywhere, which a linear classifier without bias cannot do: with x it
     decides for one class, with -x for the other.
     """
-    if isinstance(estimator, SIMBAClassifier):
+    if isinstance(estimator, baselines.SIMBAClassifier):
         return {"check_class_weight_classifiers": "no line through the origin has all examples on one side"}
     if estimator.kernel != "precomputed":
         return {}
@@ -44,17 +35,17 @@ def expected_failures(estimator):
         SBPClassifier(max_iter=500, kernel="linear", fit_intercept=True, class_weight="balanced"),
         SBPClassifier(max_iter=500, early_stopping=True, validation_fraction=0.3),
         SBPClassifier(max_iter=500, kernel="precomputed"),
-        PegasosClassifier(alpha=1e-2, max_iter=1000),
-        PegasosClassifier(alpha=1e-2, max_iter=500, project=True, average="suffix", kernel="precomputed"),
-        NormBallSGDClassifier(max_iter=500),
-        SDCAClassifier(max_iter=500, early_stopping=True, validation_fraction=0.3),
-        SMOClassifier(),
-        SMOClassifier(fit_intercept=False, class_weight="balanced"),
-        SMOClassifier(kernel="precomputed"),
-        KernelPerceptron(epochs=2),
-        KernelPerceptron(epochs=2, average="last", early_stopping=True, validation_fraction=0.3),
-        SIMBAClassifier(nu=0.1, max_iter=200),
-        FourierSVC(n_pairs=50),
+        baselines.PegasosClassifier(alpha=1e-2, max_iter=1000),
+        baselines.PegasosClassifier(alpha=1e-2, max_iter=500, project=True, average="suffix", kernel="precomputed"),
+        baselines.NormBallSGDClassifier(max_iter=500),
+        baselines.SDCAClassifier(max_iter=500, early_stopping=True, validation_fraction=0.3),
+        baselines.SMOClassifier(),
+        baselines.SMOClassifier(fit_intercept=False, class_weight="balanced"),
+        baselines.SMOClassifier(kernel="precomputed"),
+        baselines.KernelPerceptron(epochs=2),
+        baselines.KernelPerceptron(epochs=2, average="last", early_stopping=True, validation_fraction=0.3),
+        baselines.SIMBAClassifier(nu=0.1, max_iter=200),
+        baselines.FourierSVC(n_pairs=50),
     ],
     expected_failed_checks=expected_failures,
 )

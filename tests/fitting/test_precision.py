@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from slackwater import SVC, SBPClassifier
-from slackwater.baselines import (
-    KernelPerceptron,
-    NormBallSGDClassifier,
-    PegasosClassifier,
-    SDCAClassifier,
-    SMOClassifier,
-)
+from slackwater import SVC, SBPClassifier, baselines
 from slackwater.fitting import precision as training_precision
 from slackwater.gram import precision
 from slackwater.gram.features import Features
@@ -30,11 +23,11 @@ N = 2100
 METHODS = {
     "sbp": SBPClassifier(nu=0.05, max_iter=400, tol=0.5),
     "sbp with bias": SBPClassifier(nu=0.05, max_iter=400, tol=0.5, fit_intercept=True),
-    "pegasos": PegasosClassifier(alpha=1e-3, max_iter=400, tol=0.9),
-    "norm ball": NormBallSGDClassifier(radius=5.0, max_iter=400, tol=0.99),
-    "sdca": SDCAClassifier(C=1.0, max_iter=400, tol=0.99),
-    "smo": SMOClassifier(C=1.0, tol=0.3),
-    "perceptron": KernelPerceptron(epochs=1),
+    "pegasos": baselines.PegasosClassifier(alpha=1e-3, max_iter=400, tol=0.9),
+    "norm ball": baselines.NormBallSGDClassifier(radius=5.0, max_iter=400, tol=0.99),
+    "sdca": baselines.SDCAClassifier(C=1.0, max_iter=400, tol=0.99),
+    "smo": baselines.SMOClassifier(C=1.0, tol=0.3),
+    "perceptron": baselines.KernelPerceptron(epochs=1),
     "svc": SVC(C=1.0, tol=0.05),
 }
 

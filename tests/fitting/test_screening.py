@@ -111,7 +111,7 @@ def test_a_part_that_a_sketch_does_not_show_is_found(seed):
 def test_examples_are_readmitted_until_the_gap_is_what_it_says():
     """With a screening margin so small that far too many are set aside, each look readmits more of them."""
     X, y, parameters = separated(9000)
-    model = svc(few(screening={"margin": 0.2, "margin_on_the_way": 0.2}), **parameters).fit(X, y)
+    model = svc(few(screening={"margin": 0.2, "interim_margin": 0.2}), **parameters).fit(X, y)
     looks = [each for each in model.decisions_.of("screening") if each.measured.startswith("relative gap")]
     assert [each.outcome for each in looks[:-1]] == ["declined"] * (len(looks) - 1)
     assert len(looks) >= 2

@@ -15,7 +15,6 @@ from slackwater import SVC
 from slackwater.errors import ConvergenceWarning, KernelError
 from slackwater.fitting import active_set
 from slackwater.fitting.sample import shuffled_by_class
-from slackwater.fitting.settings import Settings
 
 every_kind_of_data = pytest.mark.parametrize("kind", DATA)
 
@@ -58,6 +57,33 @@ def test_a_strategy_can_be_forced_on_very_few_examples(strategy, n):
     model = SVC(strategy=strategy, random_state=0, **parameters).fit(X, y)
     assert model.strategy_ == strategy
     assert len(model.predict(X)) == n
+
+
+@pytest.mark.parametrize("n", [600, 9000])
+def test_the_exact_strategy_if_forced_proves_the_default_gap(n):
+    X, y, parameters = separated(n)
+    model = SVC(strategy="exact", random_state=0, **parameters).fit(X, y)
+    assert (model.strategy_, model.certified_, model.stop_reason_) == ("exact", True, "tol")
+    assert model.gap_ <= 1e-4
+
+
+def test_the_exact_strategy_if_forced_keeps_its_state():
+    X, y, parameters = separated(9000)
+    model = SVC(strategy="exact", warm_start=True, tol=0.1, random_state=0, **parameters).fit(X, y)
+    before = model.n_iter_
+    model.set_params(tol=0.01).fit(X, y)
+    assert model.n_iter_ > before
+
+
+@pytest.mark.parametrize("strategy", ["subspace", "screening", "sparse_kernel"])
+@pytest.mark.parametrize("budget", [{"max_time": 1e-6}, {"max_iter": 2}])
+def test_a_forced_strategy_that_runs_out_of_budget_leaves_a_model(strategy, budget):
+    X, y, parameters = DATA["narrow"][0](9000)
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(strategy=strategy, random_state=0, **budget, **parameters).fit(X, y)
+    assert model.stop_reason_ == next(iter(budget))
+    assert model.strategy_ == "sample"
+    assert len(model.predict(X)) == len(y)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +225,8 @@ def test_the_tolerance_is_the_coarsest_that_unseen_examples_do_not_tell_from_the
     X, y, parameters = separated(9000)
     generous = svc(few(tolerance={"max_deficit": 1.0}), **parameters).fit(X, y)
     strict = svc(few(tolerance={"max_deficit": 0.0}), **parameters).fit(X, y)
-    assert [each.outcome for each in generous.decisions_.of("tolerance")] == ["taken"]
-    assert [each.outcome for each in strict.decisions_.of("tolerance")] == ["declined", "declined"]
+    assert [each.outcome for each in generous.decisions_.of("sample")] == ["taken"]
+    assert [each.outcome for each in strict.decisions_.of("sample")] == ["declined", "declined"]
     assert strict.history_["gap"][-1] <= FEW.tolerance.gaps[-1] < generous.history_["gap"][-1]
 
 
@@ -266,8 +292,9 @@ def test_few_examples_or_mostly_support_vectors_are_trained_on_all_at_once(
 
 def test_all_at_once_comes_to_the_gap_and_the_error_of_the_exact_solution():
     X, y, parameters = separated(2 * N)
-    model = SVC(strategy="exact", random_state=0, **parameters).fit(X[:N], y[:N])
+    model = svc(few(screening={"min_examples": 10**6}), **parameters).fit(X[:N], y[:N])
     exact = SVC(random_state=0, tol=1e-3, **parameters).fit(X[:N], y[:N])
+    assert model.strategy_ == "exact"
     assert model.gap_ <= 0.05
     assert abs(model.score(X[N:], y[N:]) - exact.score(X[N:], y[N:])) <= 0.005
 
@@ -281,5 +308,15 @@ def test_an_error_names_points_by_their_rows_in_the_data():
         svc(C=1.0, kernel="linear").fit(X, y)
 
 
-def test_the_settings_in_use_are_the_documented_ones():
-    assert SVC._settings == Settings()
+def test_the_limits_that_the_docstring_names_are_the_ones_in_use():
+    settings = SVC._settings
+    text = " ".join(SVC.__doc__.split())
+    for number in (
+        f"fewer than {settings.min_examples} examples",
+        f"up to {settings.subspace.comparison_examples:,} other examples",
+        f"up to {settings.subspace.max_smooth_landmarks} landmarks",
+        f"up to {settings.tolerance.comparison_examples} other examples",
+        f"worse by {100 * settings.tolerance.max_deficit:g} points of test error (a tolerance)",
+        f"or {100 * settings.subspace.max_deficit:g} points (a subspace)",
+    ):
+        assert number in text, number

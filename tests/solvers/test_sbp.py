@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 
-from problems import gaussian_gram, noisy_blobs, precomputed_problem
+from problems import advance, gaussian_gram, noisy_blobs, precomputed_problem
 from reference.optimum import slack_constrained_optimum
 from reference.sbp import naive_sbp
 from slackwater.errors import IndefiniteKernelError
@@ -25,22 +25,11 @@ from slackwater.water import level, level_and_bias
 BASINS = [OneBasin(), TwoBasins()]
 
 
-def run(solver, problem, steps, seed=0, state=None):
-    """Make steps and return the state and the draws."""
-    state = solver.start(problem, np.random.default_rng(seed)) if state is None else state
-    draws = []
-    for _ in range(steps):
-        indices = solver.draw(problem, state)
-        solver.apply(problem, state, indices, problem.rows.fetch(indices))
-        draws.append(indices)
-    return state, draws
-
-
 @pytest.mark.parametrize("basins", BASINS)
 @pytest.mark.parametrize("nu", [0.0, 1e-3, 0.1])
 def test_iterates_equal_those_of_the_naive_algorithm_under_the_same_draws(basins, nu):
     problem = precomputed_problem()
-    state, draws = run(StochasticBatchPerceptron(nu, basins), problem, 300)
+    state, draws = advance(StochasticBatchPerceptron(nu, basins), problem, 300)
     naive = naive_sbp(problem.rows.rows(np.arange(problem.n)), problem.labels, draws)
     np.testing.assert_allclose(state.coefficients.current(), naive.coefficients[-1], rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(state.responses, naive.responses[-1], rtol=1e-10, atol=1e-13)
@@ -51,7 +40,7 @@ def test_iterates_equal_those_of_the_naive_algorithm_under_the_same_draws(basins
 @pytest.mark.parametrize("steps", [1, 2, 3, 15, 16, 17, 100])
 def test_suffix_average_covers_the_steps_after_the_previous_power_of_two(steps):
     problem = precomputed_problem()
-    state, draws = run(StochasticBatchPerceptron(0.01, OneBasin(), "suffix"), problem, steps)
+    state, draws = advance(StochasticBatchPerceptron(0.01, OneBasin(), "suffix"), problem, steps)
     naive = naive_sbp(problem.rows.rows(np.arange(problem.n)), problem.labels, draws)
     power = 1 << (steps.bit_length() - 1)
     first = power // 2
@@ -81,7 +70,7 @@ def test_only_examples_at_or_below_the_level_are_drawn(basins):
 def test_without_slack_the_lowest_example_is_drawn():
     problem = precomputed_problem(shift=3.0)
     solver = StochasticBatchPerceptron(0.0, OneBasin())
-    state, _ = run(solver, problem, 50)
+    state, _ = advance(solver, problem, 50)
     (index,) = solver.draw(problem, state)
     assert state.responses[index] == state.responses.min()
 
@@ -90,7 +79,7 @@ def test_without_slack_the_lowest_example_is_drawn():
 def test_iterates_stay_in_the_unit_ball_and_rounding_does_not_pile_up(basins):
     problem = precomputed_problem(n=40)
     gram = problem.rows.rows(np.arange(problem.n))
-    state, _ = run(StochasticBatchPerceptron(0.01, basins), problem, 60_000)
+    state, _ = advance(StochasticBatchPerceptron(0.01, basins), problem, 60_000)
     alpha = state.coefficients.current()
     signed = problem.labels[:, None] * gram * problem.labels[None, :]
     assert alpha @ signed @ alpha <= 1.0 + 1e-9
@@ -105,7 +94,7 @@ def test_responses_do_not_drift_over_two_million_steps():
     problem = precomputed_problem(n=20)
     gram = problem.rows.rows(np.arange(problem.n))
     signed = problem.labels[:, None] * gram * problem.labels[None, :]
-    state, _ = run(StochasticBatchPerceptron(0.01, OneBasin()), problem, 2_000_000)
+    state, _ = advance(StochasticBatchPerceptron(0.01, OneBasin()), problem, 2_000_000)
     np.testing.assert_allclose(state.responses, signed @ state.coefficients.current(), atol=1e-9)
     mean = mean_iterate(state)
     np.testing.assert_allclose(mean.responses, signed @ mean.coefficients, atol=1e-9)
@@ -136,7 +125,7 @@ def check_certificate(seed):
             solver = StochasticBatchPerceptron(nu, basins, average)
             state = None
             for _ in range(6):
-                state, _ = run(solver, problem, 7, seed, state)
+                state, _ = advance(solver, problem, 7, state, seed)
                 found = solver.assess(problem, state)
                 assert found.margin <= optimum.upper + slack, seed
                 assert found.bound >= optimum.lower - slack, seed
@@ -161,7 +150,7 @@ def test_the_bounds_close_in_on_the_optimum(basins):
     optimum = slack_constrained_optimum(gram, problem.labels, 0.05 * problem.n, bias=basins.count == 2)
     assert optimum.upper - optimum.lower <= 1e-4 * optimum.upper
     solver = StochasticBatchPerceptron(0.05, basins)
-    state, _ = run(solver, problem, 30_000)
+    state, _ = advance(solver, problem, 30_000)
     found = solver.assess(problem, state)
     assert found.margin >= optimum.lower - 0.02 * optimum.upper
     assert found.bound <= optimum.upper * 1.05
@@ -185,7 +174,7 @@ def test_suboptimality_falls_as_lemma_3_promises(n, nu, basins):
     for seed in range(10):
         state, done = None, 0
         for k, length in enumerate(lengths):
-            state, _ = run(solver, problem, length - done, seed, state)
+            state, _ = advance(solver, problem, length - done, state, seed)
             done = length
             shortfall[seed, k] = optimum - solver.assess(problem, state).margin
     mean = shortfall.mean(axis=0)
@@ -196,20 +185,20 @@ def test_suboptimality_falls_as_lemma_3_promises(n, nu, basins):
 def test_a_fresh_copy_of_a_state_continues_identically():
     problem = precomputed_problem()
     solver = StochasticBatchPerceptron(0.01, TwoBasins(), "suffix")
-    state, _ = run(solver, problem, 123)
+    state, _ = advance(solver, problem, 123)
     twin = copy.deepcopy(state)
-    run(solver, problem, 100, state=state)
-    run(solver, problem, 100, state=twin)
+    advance(solver, problem, 100, state=state)
+    advance(solver, problem, 100, state=twin)
     np.testing.assert_array_equal(last_iterate(state).coefficients, last_iterate(twin).coefficients)
 
 
 def test_rows_foreseen_are_mostly_the_rows_drawn_next():
     problem = precomputed_problem(n=500)
     solver = StochasticBatchPerceptron(0.05, OneBasin())
-    state, _ = run(solver, problem, 300)
+    state, _ = advance(solver, problem, 300)
     solver.draw(problem, state)
     foreseen = solver.foresee(problem, state, 16)
-    _, draws = run(solver, problem, 16, state=state)
+    _, draws = advance(solver, problem, 16, state=state)
     assert len(np.intersect1d(foreseen, np.concatenate(draws))) >= 8
 
 
@@ -218,7 +207,7 @@ def test_a_step_of_negative_length_is_refused_as_an_indefinite_kernel():
     rows = DirectRows(kernel, as_points(np.array([[0.0], [1.0]])), EvaluationLedger())
     problem = Problem(rows, np.array([1, -1], dtype=np.int8), None, np.arange(2))
     with pytest.raises(IndefiniteKernelError, match="positive semi-definite"):
-        run(StochasticBatchPerceptron(0.1, TwoBasins()), problem, 5)
+        advance(StochasticBatchPerceptron(0.1, TwoBasins()), problem, 5)
 
 
 def test_a_kernel_that_is_zero_everywhere_is_refused():

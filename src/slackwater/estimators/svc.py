@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.estimators.base import KernelClassifier, length, one_or_all, short_of_gap
@@ -25,7 +26,8 @@ from slackwater.fitting.training_set import (
     precomputed_training_set,
     warn_if_indefinite,
 )
-from slackwater.points import as_points
+from slackwater.points import as_points, in_double
+from slackwater.prediction import PreparedSupport
 from slackwater.solvers.base import Solver
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
@@ -136,9 +138,10 @@ class SVC(KernelClassifier):
         As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
     gap_ : float, or ndarray of shape (n_classes,)
         Relative gap: (primal - dual) / primal. Where ``certified_`` is True, a proven bound on how far the model's
-        objective is above the optimum's. Where it is False, an upper limit that holds in 95 of 100 cases: losses of
-        screened examples, or by values that sparse rows leave out, are known from a sample, and that of a subspace is
-        extrapolated from two parts of the data. ``certify`` proves it. nan for an indefinite kernel.
+        objective is above the optimum's. Where it is False, an estimate: with screening and sparse rows an upper limit
+        with a confidence of 95 % (losses of screened examples, and by values left out, are known from a sample); of a
+        subspace extrapolated from two parts of the data, with an allowance for its growth. ``certify`` proves a gap.
+        nan for an indefinite kernel.
     certified_ : bool
         Whether ``gap_`` is a proof (up to rounding) rather than an estimate.
     strategy_ : str
@@ -274,9 +277,9 @@ class SVC(KernelClassifier):
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Prove how near the model is to the optimum of given training data, and keep that as ``gap_``.
 
-        Every kernel value between the examples and the support vectors is computed once, and as many again at most for
-        a good lower bound on the optimum (twice as many for a subspace model). Up to rounding, the optimum's objective
-        is at least (1 - gap) times that of the model.
+        Every kernel value between the examples and the support vectors is computed once, in double precision, and as
+        many again at most for a good lower bound on the optimum (twice as many for a subspace model). Up to rounding,
+        the optimum's objective is at least (1 - gap) times that of the model.
 
         Parameters
         ----------
@@ -303,7 +306,7 @@ class SVC(KernelClassifier):
             solver = self._solver(len(self.classes_))
             context = self._context(solver, training_set, len(self.classes_), self._seed())
             with context.interruptible():
-                gaps = proven_gaps(context, self._evaluated(X, training_set))
+                gaps = proven_gaps(context, self._evaluated(X, training_set, workers))
         self.gap_ = one_or_all(gaps)
         self.certified_ = True
         return self.gap_
@@ -317,11 +320,10 @@ class SVC(KernelClassifier):
             as_points(X), self._kernel, targets.codes, targets.weights, 0.0, *self._memory(), workers, rng, judge
         )
 
-    def _evaluated(self, X: Any, training_set: TrainingSet) -> list[Evaluated]:
+    def _evaluated(self, X: Any, training_set: TrainingSet, workers: Workers) -> list[Evaluated]:
         """The model of each problem at the examples, and its coefficients, if its support vectors are among them."""
         kept, at_support = training_set.kept, self._support_rows(X)
-        values = self._values(take(X, kept)) - self.intercept_
-        own = self._values(self.support_vectors_ if self._kernel is not None else X[self.support_]) - self.intercept_
+        values, own = self._values_in_double(X, kept, workers)
         places = np.searchsorted(kept, self.support_)
         among = at_support and bool((kept[np.minimum(places, len(kept) - 1)] == self.support_).all())
         found = []
@@ -334,6 +336,20 @@ class SVC(KernelClassifier):
                 Evaluated(values[:, number], float(self.intercept_[number]), squared, dense if among else None)
             )
         return found
+
+    def _values_in_double(
+        self, X: Any, rows: NDArray[np.intp], workers: Workers
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Decision values without the biases, at some rows of X and at the support vectors: a proof needs precision."""
+        if self._kernel is None:
+            columns = self._support_columns(X)
+            return columns[rows] @ self.dual_coef_.T, columns[self.support_] @ self.dual_coef_.T
+        support = in_double(as_points(self.support_vectors_))
+        none = np.zeros(len(self.dual_coef_))
+        prepared = PreparedSupport(self._kernel, support)
+        at = in_double(as_points(take(X, rows)))
+        values = [prepared.decision_values(points, self.dual_coef_, none, workers) for points in (at, support)]
+        return values[0], values[1]
 
     def _support_rows(self, X: Any) -> bool:
         """Whether the rows of X at ``support_`` are the support vectors."""
@@ -366,5 +382,5 @@ class SVC(KernelClassifier):
 
     def _aims_at_a_gap(self) -> bool:
         """Whether the fit had a tolerance of its own, stated or by default, rather than one that a sample chose."""
-        chosen = len(self.decisions_.of("tolerance")) > 0
+        chosen = len(self.decisions_.of("sample")) > 0
         return self.tol is not None or (self.strategy_ == "exact" and not chosen)

@@ -142,7 +142,7 @@ class Audited(NamedTuple):
 def audited(active: ActiveSet, tol: float, reached: bool) -> Audited:
     """The models as the kernel itself has them; solved again without rounding, if that is what they suffer from."""
     audit = Audit.of(active)
-    if reached and audit.lost_by_rounding() > 0.5 * tol:
+    if reached and audit.lost_by_rounding() > audit.settings.max_lost_by_rounding * tol:
         active.decompress()
         active.solve(tol)
         audit = Audit.of(active)

@@ -10,6 +10,9 @@ balanced by a shift of the bias where that is free. If the model minimises the o
 any subspace, then :math:`\sum_i \alpha_i y_i \langle w, \Phi(x_i) \rangle = \|w\|^2`: the width is the one that comes
 nearest to this. Some steps of the exact solver then raise the bound.
 
+What the gap is computed from is in double precision: the model's values, and the dual value of the final point. The
+steps in between may be in single precision.
+
 Complexity, in kernel evaluations: n times the support vectors of the model; as many again for the responses of the
 slopes, where they are needed; at most as many for the steps.
 """
@@ -27,6 +30,7 @@ from slackwater.fitting.context import FitContext
 from slackwater.fitting.strategies.exact import precise_enough
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.objectives import hinge_total
+from slackwater.points import in_double
 from slackwater.problem import Problem
 from slackwater.solvers.drive import Task
 from slackwater.solvers.dual_blocks import DualBlocks
@@ -53,12 +57,13 @@ class Evaluated(NamedTuple):
 
 def proven_gaps(context: FitContext, models: Sequence[Evaluated]) -> list[float]:
     """(P - D) / P of each binary problem: P is the objective of its model, D that of the best dual point found."""
-    solver = context.solver
-    training_set = context.training_set = replace(context.training_set, features=precise_enough(context))
+    solver, given = context.solver, context.training_set
+    training_set = context.training_set = replace(given, features=precise_enough(context))
     problems = training_set.problems(context.n_classes)
     points = [_own_point(solver, *pair) or _slopes(solver, *pair) for pair in zip(problems, models, strict=True)]
     complete = _with_responses(training_set, problems, points)
-    bounds = _raised_bounds(context, [_best_multiple(*point) for point in complete])
+    raised = _raised(context, [_best_multiple(*point) for point in complete])
+    bounds = _dual_values(given, problems, raised)
     gaps = []
     for problem, model, bound in zip(problems, models, bounds, strict=True):
         objective = model.objective(problem, solver.caps(problem))
@@ -131,7 +136,7 @@ def _with_responses(
     if missing:
         signed = np.stack([points[number].alpha * problems[number].labels for number in missing])
         support = np.flatnonzero(signed.any(axis=0))
-        values = _combinations(training_set, support, signed[:, support])
+        values = _combinations(training_set, support, signed[:, support], np.arange(training_set.n))
         found = {number: problems[number].labels * own for number, own in zip(missing, values, strict=True)}
     return [
         (point.alpha, found[number] if point.responses is None else point.responses)
@@ -139,11 +144,13 @@ def _with_responses(
     ]
 
 
-def _combinations(training_set: TrainingSet, support: NDArray[np.intp], coefficients: Doubles) -> Doubles:
-    """Σ_s coefficients[:, s] K(x_s, ·) at all examples: (functions, n)."""
+def _combinations(
+    training_set: TrainingSet, support: NDArray[np.intp], coefficients: Doubles, at: NDArray[np.intp]
+) -> Doubles:
+    """Σ_s coefficients[:, s] K(x_s, ·) at some examples: (functions, examples)."""
     if training_set.features is not None:
-        return training_set.features.values(np.arange(training_set.n), support, coefficients).T
-    return np.asarray(coefficients @ training_set.rows.rows(support))
+        return training_set.features.values(at, support, coefficients).T
+    return np.asarray(coefficients @ training_set.rows.rows(support, at))
 
 
 def _best_multiple(alpha: Doubles, responses: Doubles) -> tuple[Doubles, Doubles]:
@@ -153,8 +160,8 @@ def _best_multiple(alpha: Doubles, responses: Doubles) -> tuple[Doubles, Doubles
     return best * alpha, best * responses
 
 
-def _raised_bounds(context: FitContext, points: Sequence[tuple[Doubles, Doubles]]) -> list[float]:
-    """The dual values after some steps of the exact solver, as many as cost what the points' own responses do."""
+def _raised(context: FitContext, points: Sequence[tuple[Doubles, Doubles]]) -> list[Doubles]:
+    """The points after some steps of the exact solver, as many as cost what the points' own responses do."""
     training_set, solver = _on_fast_rows(context.training_set), context.solver
     most = max(int(np.count_nonzero(alpha)) for alpha, _ in points)
     budget = training_set.ledger.train + training_set.n * most
@@ -164,14 +171,24 @@ def _raised_bounds(context: FitContext, points: Sequence[tuple[Doubles, Doubles]
         state.alpha[:], state.responses[:] = points[number]
         state.turn = np.inf  # worst violators first
         tasks.append(Task(number, problem, state, [GapBelow(_CLOSED), MaxEvaluations(budget)]))
-    before = [_dual_value(task) for task in tasks]
     context.run(tasks, training_set, None if training_set.features is None else training_set.features.workers)
-    return [max(start, _dual_value(task)) for start, task in zip(before, tasks, strict=True)]
+    return [task.state.alpha for task in tasks]
 
 
-def _dual_value(task: Task) -> float:
-    alpha, responses = task.state.alpha, task.state.responses
-    return float(alpha.sum()) - 0.5 * float(alpha @ responses)
+def _dual_values(training_set: TrainingSet, problems: Sequence[Problem], alphas: Sequence[Doubles]) -> list[float]:
+    """The largest dual value of a multiple of each point, in double precision: a proof needs that."""
+    features = training_set.features
+    if features is not None:
+        training_set = replace(training_set, features=replace(features, points=in_double(features.points)))
+    values = []
+    for problem, alpha in zip(problems, alphas, strict=True):
+        support = np.flatnonzero(alpha)
+        signed = (alpha * problem.labels)[support]
+        squared = float(signed @ _combinations(training_set, support, signed[None, :], support)[0])
+        total = float(alpha.sum())
+        best = min(1.0, total / squared) if squared > 0.0 else 1.0
+        values.append(best * total - 0.5 * best**2 * squared)
+    return values
 
 
 def _on_fast_rows(training_set: TrainingSet) -> TrainingSet:

@@ -15,7 +15,7 @@ class Decision(NamedTuple):
     strategy: str
     measured: str  # what
     value: float
-    limit: str  # a relation and a number: "<= 0.002"
+    limit: str  # a relation and a number, "<= 0.002"; empty where there is none
     outcome: str  # "taken", "declined", or "forced": declined by the measurement, taken because the user says so
     seconds: float  # since training began
 

@@ -2,12 +2,10 @@
 
 The order is sparse_kernel, subspace, screening, exact. Where the gap is to be proven (a stated ``tol``), only
 sparse_kernel and exact are tried. Fits of few examples, and those that keep a state, count kernel evaluations or hold
-out examples, are exact. Every measurement on the way is a decision that users see.
+out examples, are exact. Measurements that speak for or against a strategy are decisions, which users see.
 """
 
 from __future__ import annotations
-
-from functools import cache
 
 import numpy as np
 
@@ -15,24 +13,25 @@ from slackwater.fitting.audit import Audit
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.fallback import with_fallbacks
 from slackwater.fitting.outcome import Ending, Outcome
-from slackwater.fitting.sample import Sample, solve_sample
+from slackwater.fitting.sample import Start
 from slackwater.fitting.strategies import exact, screening, sparse_kernel, subspace
 from slackwater.solvers.stationary import StationaryBlocks
 
-STRATEGIES = (sparse_kernel.NAME, subspace.NAME, screening.NAME, exact.NAME)
-UNFINISHED_SAMPLE = "sample"  # what strategy_ says where a budget ended the fit while the sample was being solved
+ORDER = (sparse_kernel, subspace, screening, exact)
+STRATEGIES = tuple(strategy.NAME for strategy in ORDER)
+PROVING = (sparse_kernel,)  # a stated gap, before the exact strategy does so from scratch
+UNFINISHED_SAMPLE = "sample"  # what strategy_ says where a budget ended the fit before any strategy was done
 
 
 def fit(context: FitContext) -> Outcome:
     """Train one model for each binary problem."""
     _require_possible(context)
-    outcome = None
     if not context.training_set.certified:
         outcome = _stationary(context)
-    elif context.strategy != exact.NAME and _exact_is_called_for(context):
+    elif _exact_from_scratch(context):
         outcome = exact.from_scratch(context)
-    if outcome is None:
-        outcome = _by_strategies(context) or exact.from_scratch(context)
+    else:
+        outcome = _by_strategies(context)
     return outcome._replace(strategy=outcome.strategy or exact.NAME, decisions=context.decisions)
 
 
@@ -65,9 +64,9 @@ def _hindrance(context: FitContext) -> str | None:
     return None
 
 
-def _exact_is_called_for(context: FitContext) -> bool:
-    """Whether the exact strategy is the only one, or quick and precise where others are not."""
-    if _hindrance(context) is not None:
+def _exact_from_scratch(context: FitContext) -> bool:
+    """Whether the exact strategy is forced, the only one, or quick and precise where others are not."""
+    if context.strategy == exact.NAME or _hindrance(context) is not None:
         return True
     if context.forced:
         return False
@@ -75,9 +74,9 @@ def _exact_is_called_for(context: FitContext) -> bool:
     if context.decide(exact.NAME, "examples", n, "<", settings.min_examples):
         return True
     error = exact.single_precision_error(context)
-    if error <= 1.0 or n > settings.precision.max_examples_double:
+    if error <= settings.precision.max_error or n > settings.precision.max_examples_double:
         return False
-    return context.decide(exact.NAME, "error of single precision, in margins", error, ">", 1.0)
+    return context.decide(exact.NAME, "error of single precision, in margins", error, ">", settings.precision.max_error)
 
 
 def _stationary(context: FitContext) -> Outcome:
@@ -88,14 +87,13 @@ def _stationary(context: FitContext) -> Outcome:
     return exact.on_rows_of(context.training_set.features, context, tol)
 
 
-def _by_strategies(context: FitContext) -> Outcome | None:
-    """Models by the first strategy that serves; None where a proven gap takes the exact one from scratch."""
-    tried = STRATEGIES if not context.forced else (context.strategy,)
-    endings, strategy = _first_that_serves(context, tried)
+def _by_strategies(context: FitContext) -> Outcome:
+    """Models by the first strategy that serves; where none does and a gap is to be proven, by the exact one."""
+    endings, strategy = _first_that_serves(Start(context))
+    if endings is None and context.forced:
+        raise ValueError(_cannot_serve(context))
     if endings is None:
-        if context.forced and context.strategy != exact.NAME:
-            raise ValueError(_cannot_serve(context))
-        return None
+        return exact.from_scratch(context)
     judges = np.random.default_rng(context.seed).permutation(context.training_set.order)
     endings = with_fallbacks(
         endings,
@@ -108,32 +106,25 @@ def _by_strategies(context: FitContext) -> Outcome | None:
     return Outcome(endings, context.recorder, strategy=strategy)
 
 
-def _first_that_serves(context: FitContext, tried: tuple[str, ...]) -> tuple[list[Ending] | None, str]:
+def _first_that_serves(start: Start) -> tuple[list[Ending] | None, str]:
     """The models of the first strategy that serves, and its name."""
-    features = context.training_set.features
-    if features is None or (context.strategy == exact.NAME and context.stopping.tol is not None):
-        return None, exact.NAME
-    single = features.to_single_precision()
-
-    @cache
-    def sample() -> Sample:
-        placed = single.on_grid()
-        n = np.arange(context.training_set.n)
-        return solve_sample(context, context.training_set.arranged(n, context.training_set.rows, placed))
-
-    if sparse_kernel.NAME in tried:
-        endings = sparse_kernel.attempt(context, single, sample)
-        if endings is not None:
-            return endings, sparse_kernel.NAME
-    if context.stopping.tol is not None or tried == (sparse_kernel.NAME,):
-        return None, exact.NAME
-    if not sample().reached:
-        return Audit.of(sample().active).endings(), UNFINISHED_SAMPLE
-    for strategy in (subspace, screening):
-        endings = strategy.attempt(context, sample()) if strategy.NAME in tried else None
+    context = start.context
+    tried = PROVING if context.stopping.tol is not None else ORDER
+    for strategy in tried:
+        if context.strategy not in ("auto", strategy.NAME):
+            continue
+        endings = strategy.attempt(start)
         if endings is not None:
             return endings, strategy.NAME
-    return (exact.from_sample(context, sample()) if exact.NAME in tried else None), exact.NAME
+        if start.ended is not None:
+            return _unfinished(start), UNFINISHED_SAMPLE
+    return None, exact.NAME
+
+
+def _unfinished(start: Start) -> list[Ending]:
+    """The models of the sample, or of what it has grown to, when a budget ended the fit."""
+    endings = Audit.of(start.sample.active).endings()
+    return [each._replace(reason=start.ended) if each.reason.reached and start.ended else each for each in endings]
 
 
 def _cannot_serve(context: FitContext) -> str:

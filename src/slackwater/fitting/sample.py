@@ -16,8 +16,12 @@ from slackwater.fitting.dual_solution import DualSolution
 from slackwater.fitting.settings import SampleSettings
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.gram.compressed import JUDGES, SAMPLE, axes_of
+from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 from slackwater.points.projected import Axes
+from slackwater.stopping import StopReason
+
+NAME = "sample"
 
 
 @dataclass
@@ -59,6 +63,37 @@ class Sample:
         return self.active.solve(self.tol, worst_first=False)
 
 
+@dataclass
+class Start:
+    """What strategies start from, each made when it is first asked for."""
+
+    context: FitContext
+
+    @cached_property
+    def features(self) -> Features:
+        """All points, with kernel values in single precision."""
+        features = self.context.training_set.features
+        if features is None:
+            raise ValueError("examples must be given by features, not by kernel values")
+        return features.to_single_precision()
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The sample's solution; strategies that are declined may leave it grown."""
+        training_set = self.context.training_set
+        everyone = np.arange(training_set.n)
+        return solve_sample(self.context, training_set.arranged(everyone, training_set.rows, self.features.on_grid()))
+
+    @property
+    def ended(self) -> StopReason | None:
+        """The budget, or Ctrl-C, that ended the fit, if one did."""
+        if "sample" not in self.__dict__:
+            return self.context.cut_short()
+        reasons = [task.reason for task in self.sample.active.tasks if task.reason is not None]
+        unfinished = [reason for reason in reasons if not reason.reached]
+        return unfinished[0] if unfinished else self.context.cut_short()
+
+
 def solve_sample(context: FitContext, whole: TrainingSet) -> Sample:
     """Solve a sample to the finest tolerance, and choose the coarsest one whose models are as good."""
     settings = context.settings
@@ -69,7 +104,7 @@ def solve_sample(context: FitContext, whole: TrainingSet) -> Sample:
     gaps = settings.tolerance.gaps
     sample = Sample(context, shuffled, active, size, size, gaps[0], reached=True)
     unseen = shuffled[size : size + settings.tolerance.comparison_examples]
-    models = _models_on_the_way(active, gaps)
+    models = _models_at_gaps(active, gaps)
     sample.reached = len(models) == len(gaps)
     if sample.reached and len(unseen):
         sample.tol = _chosen_gap(context, active, models, unseen)
@@ -84,7 +119,7 @@ class _Models:
     scalings: NDArray[np.float64]
 
 
-def _models_on_the_way(active: ActiveSet, gaps: tuple[float, ...]) -> list[_Models]:
+def _models_at_gaps(active: ActiveSet, gaps: tuple[float, ...]) -> list[_Models]:
     """The models at each gap, as far as no limit ends the solution."""
     models = []
     for gap in gaps:
@@ -107,7 +142,7 @@ def _chosen_gap(context: FitContext, active: ActiveSet, models: list[_Models], u
     for gap, each in zip(settings.gaps[:-1], wrong[:-1], strict=True):
         found = compare(each, wrong[-1], solution.whole.weights[unseen])
         measured = f"error of gap {gap:g} above that of {settings.gaps[-1]:g}, 95 % limit"
-        if context.decide("tolerance", measured, found.required_margin, "<=", settings.max_deficit):
+        if context.decide(NAME, measured, found.required_margin, "<=", settings.max_deficit):
             return gap
     return settings.gaps[-1]
 

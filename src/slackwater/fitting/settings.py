@@ -39,6 +39,7 @@ class ToleranceSettings:
 class PrecisionSettings:
     """Single or double precision (the rule for kernel values is in ``gram/precision.py``)."""
 
+    max_error: float = 1.0  # margins that responses may be off by in single precision, which all but exact compute in
     max_examples_double: int = 2**16  # above, an exact solution in double precision is no alternative to the others
 
 
@@ -51,6 +52,7 @@ class SparseKernelSettings:
     audit_examples: int = 4096  # whose decision values are computed with all kernel values
     max_corrections: int = 4  # of the responses, by the values left out, before dense rows take over
     refinement: float = 0.3  # the next correction's tolerance, relative to the gap reached
+    min_progress: float = 0.5  # of the gap, that a correction may leave: with more, dense rows take over
 
 
 @dataclass(frozen=True)
@@ -67,43 +69,47 @@ class SubspaceSettings:
     # checkers and spirals, 7 to 12 on waves and Forest, for which 1024 landmarks do not suffice
     max_residual: float = 1e-3  # of K(x, x), outside of the subspace, on the average,
     min_decay: float = 16.0  # and so many times less than outside of the subspace of half the landmarks
-    min_bounded_smooth: float = 0.01  # fraction of the sample: spirals 0.003, rings 0.02
-    smoothing: float = 1.0  # width of the smoothed corner. Narrower ones gained nothing in test error where labels are
-    smooth_smoothing: tuple[float, ...] = (0.7, 0.3)  # noisy; where the landmarks span nearly everything they did
+    min_bounded_any_class: float = 0.01  # of the sample, where the kernel is smooth: spirals 0.003, rings 0.02
+    hinge_width: float = 1.0  # of the smoothed corner, for noisy labels. Narrower ones gained nothing in test error
+    hinge_widths_spanning: tuple[float, ...] = (0.7, 0.3)  # one after the other, where landmarks span nearly everything
     max_excess: float = 0.08  # of the sample's optimum: what the subspace may cost more
     max_half_loss: float = 0.025  # of the objective: what half of the landmarks may cost more than all of them
-    max_fading: float = 8.0  # by how much half_loss may be larger where the residual fades as landmarks are added
+    max_half_loss_factor: float = 8.0  # by which max_half_loss may grow where the residual decays
     max_remaining: float = 0.005  # of the objective: what further landmarks would gain, extrapolated
     half_loss_examples: int = 8192  # by which it is estimated
     coefficient_check_examples: int = 2048
     max_coefficient_loss: float = 0.005  # of the objective: what cancelling coefficients may cost
     max_deficit: float = 0.002  # test error: by how much it may be worse than the exact solution of the same part
     comparison_examples: int = 16384
-    newton_accuracy: float = 1e-3  # relative gain of a Newton step that ends the method,
-    newton_accuracy_on_the_way: float = 1e-2  # for all smoothing widths but the last
-    min_gap_allowance: float = 0.5  # of the gap: how far its extrapolation from two scales may be off
+    newton_accuracy: float = 1e-3  # relative gain of a Newton step that ends the method
+    coarse_newton_accuracy: float = 1e-2  # the same for all hinge widths but the last
+    gap_growth: float = 2.0  # times the gap's growth from the sample to the part: what is expected from there to all
+    gap_allowance: float = 0.5  # of the gap of the part: what its extrapolation allows for at least
 
 
 @dataclass(frozen=True)
 class ScreeningSettings:
     """Setting aside examples predicted to have zero dual variables."""
 
-    min_examples: int = 16384  # with fewer, screening costs more than it saves,
-    min_examples_if_cheap: int = 32768  # where kernel values are cheap,
-    max_support_fraction: float = 0.6  # or (twice as many) where most examples are support vectors
+    min_examples: int = 16384  # with fewer, screening costs more than it saves
+    min_examples_if_cheap: int = 32768  # the same where kernel values are cheap
+    max_support_fraction: float = 0.6  # of the sample; with more support vectors, min_examples counts
+    mostly_support_factor: int = 2  # times
     growth: int = 4  # factor by which the examples seen grow from round to round
     margin: float = 1.1  # screening margin: examples beyond it are set aside
-    margin_on_the_way: float = 1.2  # before a round's solution has converged
-    gap_on_the_way: float = 0.2  # relative gap at which a round screens its active examples
-    min_screened_on_the_way: float = 0.2  # fraction of the active examples for moving the others to pay
+    interim_margin: float = 1.2  # screening margin before a round's solution has converged
+    interim_gap: float = 0.2  # relative gap at which a round screens its active examples
+    min_interim_screened: float = 0.2  # fraction of the active examples, for moving the others to pay
     margin_deviations: float = 1.5  # standard deviations of the change of margins that the screening margin allows for
     watched_examples: int = 512  # whose change of margins is observed
     min_observed: int = 64  # fewer examples do not estimate a deviation
     max_margin: float = 4.0  # above it screening does not pay: all examples are admitted
+    rows_per_support_vector: float = 1.5  # that a solution without screening looks at
     max_misjudged: float = 5e-4  # fraction of the examples that are screened and on the wrong side
     max_readmitted: float = 0.25  # fraction of the screened examples; above it all are readmitted
     sketch_residual: float = 0.06  # of the variance that a sketch leaves out,
     sketch_features: float = 0.25  # which pays up to this fraction of the coordinates,
+    sketch_deviations: float = 2.0  # standard errors of a sketch that the screening margin allows for
     max_sketch_undecided: float = 0.8  # and as long as it leaves at most this fraction undecided
 
 
@@ -125,6 +131,7 @@ class AuditSettings:
     min_evaluations: int = 2**24  # which take some hundredths of a second
     min_nearest: int = 1024  # screened examples nearest to the margin that are looked at in any case
     min_others: int = 512
+    max_lost_by_rounding: float = 0.5  # of the tolerance; above, rows are computed again without rounding
     min_wrong: int = 3  # of a sample on the wrong side; one or two are chance
 
 

@@ -21,11 +21,11 @@ from slackwater.workers import Workers
 # begin one. At n = 28000 with 40 features a value of 70 rows takes 3.9 ns in tiles of 2**16 values, 1.9 ns in tiles of
 # 2**18; with 784 features they differ by less than the noise.
 TILE_VALUES = 2**18
-FEWEST_COLUMNS = 1024
-MOST_COLUMNS = 4096
-FEWEST_ROWS = 128
+MIN_COLUMNS = 1024
+MAX_COLUMNS = 4096
+MIN_ROWS = 128
 GROUP_ROWS = 1024  # left rows that go over the right points together
-FEWEST_WRITTEN, PARTS_WRITTEN = 1024, 16  # right points whose columns a thread writes, of so many parts or fewer
+MIN_COLUMNS_WRITTEN, PARTS_WRITTEN = 1024, 16  # right points whose columns a thread writes, of so many parts or fewer
 SUM_ROWS, SUM_COLUMNS = 1024, 1024  # 256 rows would stay in cache, but BLAS makes a quarter more of 1024
 SPARSE_SUM_ROWS = 256  # here it does not matter to BLAS
 COLUMNS_BYTES = 2**26  # of sparse support vectors by columns, at a time
@@ -109,7 +109,7 @@ def hand_over(
 
 def write(kernel: Kernel, left: Vectors, right: Vectors, to: Destinations, workers: Workers) -> None:
     """Have a kernel write all values where they are kept, without a tile in between; the right points are shared."""
-    size = _evenly(len(right), max(FEWEST_WRITTEN, len(right) // PARTS_WRITTEN), 1)
+    size = _evenly(len(right), max(MIN_COLUMNS_WRITTEN, len(right) // PARTS_WRITTEN), 1)
     parts = _tiles(right, 0, len(right), -(-size // right.tile_alignment) * right.tile_alignment)
     groups = _tiles(left, 0, len(left), left.tile_rows)
 
@@ -129,8 +129,8 @@ def _each_tile(
 ) -> None:
     """Call ``compute`` with the left points, the right points, the first row and the first column of every tile."""
     threads = workers if workers is not None and kernel.reentrant else Workers()
-    one_tile = len(right) <= FEWEST_COLUMNS  # so that threads have only the groups to share
-    rows = _evenly(len(left), GROUP_ROWS, FEWEST_ROWS) if one_tile else GROUP_ROWS
+    one_tile = len(right) <= MIN_COLUMNS  # so that threads have only the groups to share
+    rows = _evenly(len(left), GROUP_ROWS, MIN_ROWS) if one_tile else GROUP_ROWS
     offsets, size = range(0, len(left), rows), _tile_rows(left)
 
     def group(offset: int) -> list[Tile]:
@@ -223,7 +223,7 @@ def require_finite(tile: Floats, kernel: str, row: int, column: int) -> None:
 
 def _tile_columns(rows: int, n: int) -> int:
     """How many of n right points a tile has that has ``rows`` left points, for an even number of tiles."""
-    return _evenly(n, min(MOST_COLUMNS, max(FEWEST_COLUMNS, TILE_VALUES // rows)), 1)
+    return _evenly(n, min(MAX_COLUMNS, max(MIN_COLUMNS, TILE_VALUES // rows)), 1)
 
 
 def _evenly(n: int, most: int, least: int) -> int:

@@ -26,6 +26,7 @@ from slackwater._jit import compiled
 from slackwater.water._scan_loops import Basin, below, flat_basin, gather, gather_second, member, share_of
 from slackwater.water._walk_loops import Filling, Rule, candidate, fill, sort_basin
 
+SHALLOW = 8.0  # times what levels moved by last: where the volume is less, they are sooner found from the lowest points
 SORTED_AT_ONCE = 256  # so few points are sorted rather than sampled
 SAMPLE = 2048
 SPACING_SAMPLE = 4096
@@ -204,8 +205,8 @@ def _shallow(responses: Any, labels: Any, weights: Any, rule: Rule) -> Filling:
     if at_pos < 0 or at_neg < 0:
         return Filling(np.nan, np.nan, np.nan, 0, 0, False)
     low_pos, low_neg = np.float64(responses[at_pos]), np.float64(responses[at_neg])
-    depth_pos = 2.0 * rule.a / share_of(labels, 1, weights, at_pos) + 4.0 * np.spacing(abs(low_pos))
-    depth_neg = 2.0 * rule.a / share_of(labels, -1, weights, at_neg) + 4.0 * np.spacing(abs(low_neg))
+    depth_pos = rule.a / share_of(labels, 1, weights, at_pos) + 4.0 * np.spacing(abs(low_pos) + rule.a)
+    depth_neg = rule.a / share_of(labels, -1, weights, at_neg) + 4.0 * np.spacing(abs(low_neg) + rule.a)
     pos = gather(responses, labels, 1, weights, -np.inf, low_pos + depth_pos)
     neg = gather(responses, labels, -1, weights, -np.inf, low_neg + depth_neg)
     return _settle(pos, neg, rule)
@@ -227,7 +228,7 @@ def search(
         if math.isfinite(better):
             spread = 0.1 * abs(better - guess_pos) + 4.0 * np.spacing(abs(better))
             guess_pos = better
-    if labels is not None and warm and rule.a < spread and rule.b > 0.0:  # levels moved by more than the water is deep
+    if labels is not None and warm and rule.b > 0.0 and rule.a < SHALLOW * spread:
         found = _shallow(responses, labels, weights, rule)
     if warm and not found.proven and (responses.size > SORTED_AT_ONCE or not math.isnan(spread)):
         found = _guessed(responses, labels, weights, rule, guess_pos, guess_neg, spread)

@@ -1,17 +1,1 @@
-"""The methods that the paper compares the Stochastic Batch Perceptron with, as estimators."""
-
-from slackwater.estimators.baselines.descent import NormBallSGDClassifier, PegasosClassifier
-from slackwater.estimators.baselines.dual import SDCAClassifier, SMOClassifier
-from slackwater.estimators.baselines.fourier import FourierSVC
-from slackwater.estimators.baselines.perceptron import KernelPerceptron
-from slackwater.estimators.baselines.simba import SIMBAClassifier
-
-__all__ = [
-    "FourierSVC",
-    "KernelPerceptron",
-    "NormBallSGDClassifier",
-    "PegasosClassifier",
-    "SDCAClassifier",
-    "SIMBAClassifier",
-    "SMOClassifier",
-]
+"""The estimators of ``slackwater.baselines``: the methods that the paper compares with."""

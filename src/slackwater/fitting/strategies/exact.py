@@ -1,4 +1,4 @@
-"""Exact: the dual over all examples, by blocks of rows, until the relative gap is proven."""
+"""Exact: the dual over all examples, from scratch to a proven gap, or from a sample to the tolerance that it chose."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 
 from slackwater.fitting.audit import audited
 from slackwater.fitting.context import FitContext
+from slackwater.fitting.decisions import Decision
 from slackwater.fitting.outcome import Ending, Outcome
 from slackwater.fitting.run import train
-from slackwater.fitting.sample import Sample
+from slackwater.fitting.sample import Start
 from slackwater.gram import precision
 from slackwater.gram.features import Features
 
@@ -36,13 +37,19 @@ def on_rows_of(features: Features | None, context: FitContext, tol: float) -> Ou
     return train(context, tol, replace(training_set, rows=rows), workers)
 
 
-def from_sample(context: FitContext, sample: Sample) -> list[Ending]:
-    """Admit all examples to the sample's solution, or to what screening has made of it."""
+def attempt(start: Start) -> list[Ending] | None:
+    """Admit all examples to the sample's solution, or to what screening has made of it, and solve to its tolerance.
+
+    None only if a limit ended the sample's solution.
+    """
+    context, sample = start.context, start.sample
+    if not sample.reached:
+        return None
     sample.compress()
     sample.active.admit_all()
     reached = sample.active.solve(sample.tol)
     found = audited(sample.active, sample.tol, reached)
-    context.decide(NAME, "relative gap", found.gap, "<=", np.inf)
+    context.note(Decision(NAME, "relative gap", found.gap, "", "taken", context.clock.seconds()))
     return found.endings
 
 

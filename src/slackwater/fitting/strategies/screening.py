@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from slackwater.fitting.audit import Audited, audited
 from slackwater.fitting.compression import has_room_for
-from slackwater.fitting.context import FitContext
 from slackwater.fitting.outcome import Ending
-from slackwater.fitting.sample import Sample
+from slackwater.fitting.sample import Sample, Start
 from slackwater.fitting.screening_margin import ScreeningMargin
 from slackwater.fitting.settings import ScreeningSettings
 from slackwater.gram.compressed import CompressedFeatures, compressions
@@ -27,8 +26,11 @@ from slackwater.points import GridPoints
 NAME = "screening"
 
 
-def attempt(context: FitContext, sample: Sample) -> list[Ending] | None:
+def attempt(start: Start) -> list[Ending] | None:
     """Models of all examples, some of which are screened; None where screening does not pay."""
+    context, sample = start.context, start.sample
+    if not sample.reached:
+        return None
     sample.compress()
     active, settings = sample.active, context.settings.screening
     if not context.decide(NAME, "examples", sample.solution.whole.n, ">=", _min_examples(sample, settings)):
@@ -46,7 +48,7 @@ def attempt(context: FitContext, sample: Sample) -> list[Ending] | None:
 def _min_examples(sample: Sample, settings: ScreeningSettings) -> int:
     """More where most examples are support vectors, or where kernel values are cheap."""
     mostly_support = sample.active.support_fraction() >= settings.max_support_fraction
-    least = 2 * settings.min_examples if mostly_support else settings.min_examples
+    least = settings.min_examples * (settings.mostly_support_factor if mostly_support else 1)
     return max(least, settings.min_examples_if_cheap) if sample.active.rows.cheap_to_recompute else least
 
 
@@ -56,14 +58,14 @@ class Screening:
 
     sample: Sample
     settings: ScreeningSettings
-    of_newcomers: ScreeningMargin = field(init=False)
-    on_the_way: ScreeningMargin = field(init=False)
+    newcomer_margin: ScreeningMargin = field(init=False)
+    active_margin: ScreeningMargin = field(init=False)
     sketch: Features | None = None  # points in few coordinates, for a first, cheap judgement,
     sketch_pays: bool = True  # also of newcomers
 
     def __post_init__(self) -> None:
-        self.of_newcomers = ScreeningMargin(self.settings.margin, self.settings)
-        self.on_the_way = ScreeningMargin(self.settings.margin_on_the_way, self.settings)
+        self.newcomer_margin = ScreeningMargin(self.settings.margin, self.settings)
+        self.active_margin = ScreeningMargin(self.settings.interim_margin, self.settings)
 
     def choose_sketch(self) -> None:
         """Judge newcomers first along a few principal axes; on a grid, by the points themselves: none is quicker."""
@@ -87,11 +89,11 @@ class Screening:
         """
         sample, context = self.sample, self.sample.context
         n = sample.solution.whole.n
-        rows = 1.5 * len(sample.solution.support()) / sample.seen * n
+        rows = self.settings.rows_per_support_vector * len(sample.solution.support()) / sample.seen * n
         room = sample.solution.features.cache_bytes // (n * sample.active.rows.dtype.itemsize)
-        if self.of_newcomers.value > self.settings.max_margin and rows > room:
+        if self.newcomer_margin.value > self.settings.max_margin and rows > room:
             return True
-        return context.decide(NAME, "screening margin", self.of_newcomers.value, "<=", self.settings.max_margin)
+        return context.decide(NAME, "screening margin", self.newcomer_margin.value, "<=", self.settings.max_margin)
 
     def advance(self, count: int) -> bool:
         """Admit or screen examples until the first ``count`` are seen, and solve; False if a limit ended it."""
@@ -99,10 +101,10 @@ class Screening:
         newcomers = np.sort(sample.shuffled[sample.seen : count])
         sample.seen = count
         more = count < len(sample.shuffled)
-        self._admit(newcomers, self.sketch if self.sketch_pays else None, self.of_newcomers.value)
+        self._admit(newcomers, self.sketch if self.sketch_pays else None, self.newcomer_margin.value)
         if more:
-            self.of_newcomers.watch(sample.active.screened_of(newcomers))
-            self._compute_margins(self.of_newcomers.watched)  # a sketch's error is no change
+            self.newcomer_margin.watch(sample.active.screened_of(newcomers))
+            self._compute_margins(self.newcomer_margin.watched)  # a sketch's error is no change
         reached = self._solve_and_screen()
         if more and reached:
             self._learn()
@@ -145,14 +147,14 @@ class Screening:
 
     def _final_margin(self) -> float:
         """The screening margin once all examples are seen: more if margins were seen to change on the way."""
-        return self.settings.margin + self.on_the_way.value - self.on_the_way.least
+        return self.settings.margin + self.active_margin.value - self.active_margin.least
 
     def _solve_and_screen(self) -> bool:
         """Solve, screening on the way who is beyond the margin by then."""
         active = self.sample.active
-        if not active.solve(self.settings.gap_on_the_way):
+        if not active.solve(self.settings.interim_gap):
             return False
-        self.on_the_way.watch(active.screen(self.on_the_way.value, self.settings.min_screened_on_the_way))
+        self.active_margin.watch(active.screen(self.active_margin.value, self.settings.min_interim_screened))
         return active.solve(self.sample.tol)
 
     def _admit(self, newcomers: IndexArray, judge: Features | None, margin: float) -> None:
@@ -172,13 +174,15 @@ class Screening:
         exact = judge is solution.features
         known = active.examples[:0] if exact else active.not_supporting(self.settings.min_observed)
         error: NDArray[np.float64] = solution.responses_at(known, judge) - solution.responses[:, known]
-        safely = margin + 2.0 * np.sqrt(np.sum(error**2, axis=1, keepdims=True) / max(len(known), 1))
+        safely = margin + self.settings.sketch_deviations * np.sqrt(
+            np.sum(error**2, axis=1, keepdims=True) / max(len(known), 1)
+        )
         return newcomers[solution.within(newcomers, solution.responses_at(newcomers, judge), safely)]
 
     def _learn(self) -> None:
         """See how the margins of screened examples have changed since."""
         last = self.sample.solution.last_margins
-        for margin in (self.of_newcomers, self.on_the_way):
+        for margin in (self.newcomer_margin, self.active_margin):
             before = last[margin.watched]
             self._compute_margins(margin.watched)
             margin.learn(last[margin.watched] - before)

@@ -8,7 +8,7 @@ are computed anew now and then, with all values that tell. From there on the row
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.estimate import estimated_sum
 from slackwater.fitting.outcome import Ending, ending, with_losses
-from slackwater.fitting.sample import Sample
+from slackwater.fitting.sample import Start
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.gram.features import Features
 from slackwater.gram.narrow import NEGLIGIBLE, NarrowRows, share_above_negligible
@@ -31,18 +31,15 @@ from slackwater.stopping import Progress, StopReason, first_reason
 NAME = "sparse_kernel"
 
 
-def attempt(context: FitContext, features: Features, sample: Callable[[], Sample]) -> list[Ending] | None:
-    """Models on sparse rows, to the tolerance stated or else to that which the sample chooses; None if there are none.
-
-    ``features`` are all points in single precision; ``sample`` solves the sample, if it has not been yet.
-    """
-    training = _prepared(context, features)
+def attempt(start: Start) -> list[Ending] | None:
+    """Models on sparse rows, to the tolerance stated or to that which the sample chooses; None if they do not pay."""
+    context = start.context
+    training = _prepared(context, start.features)
     if training is None:
         return None
     if context.stopping.tol is not None:
         return training.exact(context.stopping.tol)
-    found = sample()
-    return training.approximate(found.tol) if found.reached else None
+    return training.approximate(start.sample.tol) if start.sample.reached else None
 
 
 def _prepared(context: FitContext, features: Features) -> SparseKernelTraining | None:
@@ -52,7 +49,7 @@ def _prepared(context: FitContext, features: Features) -> SparseKernelTraining |
     if not math.isfinite(cutoff) or not isinstance(points, DensePoints):
         return None
     share = share_above_negligible(features, context.rng)
-    if not context.decide(NAME, "kernel values above 1e-4, share", share, "<=", settings.max_share):
+    if not context.decide(NAME, f"kernel values above {NEGLIGIBLE:g}, share", share, "<=", settings.max_share):
         return None
     megabytes = 8.0 * share * features.n**2 / 2**20
     if not context.decide(NAME, "memory for sparse rows, MB", megabytes, "<=", features.matrix_bytes / 2**20):
@@ -94,7 +91,8 @@ class SparseKernelTraining:
 
     def exact(self, tol: float) -> list[Ending]:
         """Models whose gap, with all values, is ``tol``."""
-        refinement = self.context.settings.sparse_kernel.refinement
+        settings = self.context.settings.sparse_kernel
+        refinement = settings.refinement
         finest = refinement * tol
         aim = max(self.context.settings.tolerance.gaps[0], finest)
         tasks = self.context.tasks(self.narrow, aim)
@@ -106,7 +104,7 @@ class SparseKernelTraining:
             if not reached or all(self._is_within(task, tol) for task in tasks):
                 return [_renumbered(ending(self.context.solver, task), self.order) for task in tasks]
             gap = max(task.assessment.gap for task in tasks if task.assessment is not None)
-            if aim == finest and gap > 0.5 * before:  # a tolerance near the rounding of the rows
+            if aim == finest and gap > settings.min_progress * before:  # a tolerance near the rounding of the rows
                 return self._on_whole_rows(tasks, tol)
             before, aim = gap, max(refinement * min(aim, gap), finest)
             self._go_on(tasks, aim)

@@ -17,9 +17,10 @@ import numpy as np
 from slackwater.expansion import Expansion
 from slackwater.fitting.comparison import compare
 from slackwater.fitting.context import FitContext
+from slackwater.fitting.decisions import Decision
 from slackwater.fitting.dual_solution import DualSolution
 from slackwater.fitting.outcome import Ending, ending
-from slackwater.fitting.sample import Sample
+from slackwater.fitting.sample import Sample, Start
 from slackwater.fitting.subspace.basis import Basis, early_decay, independent_basis, make_orthonormal, smooth_basis
 from slackwater.fitting.subspace.fit import Shortage, SubspaceFit, fitted, projected
 from slackwater.fitting.subspace.problem import Doubles, SubspaceModel, SubspaceProblem
@@ -44,8 +45,11 @@ class Landmarks(NamedTuple):
     smooth: bool  # whether they span nearly everything
 
 
-def attempt(context: FitContext, sample: Sample) -> list[Ending] | None:
+def attempt(start: Start) -> list[Ending] | None:
     """Models in the subspace of some landmarks for all examples; None where the optimum is not near enough to one."""
+    context, sample = start.context, start.sample
+    if not sample.reached:
+        return None
     settings, solution = context.settings.subspace, sample.solution
     n = solution.whole.n
     if not context.decide(NAME, "examples", n, ">=", settings.min_examples):
@@ -61,7 +65,7 @@ def attempt(context: FitContext, sample: Sample) -> list[Ending] | None:
         try:
             endings = _Trial(context, sample, landmarks).run(optima)
         except np.linalg.LinAlgError:  # single precision cannot tell the landmarks apart where C is that large
-            context.decide(NAME, "conditioning of the landmarks", math.inf, "<", math.inf)
+            context.note(Decision(NAME, "Cholesky decomposition", math.nan, "", "declined", context.clock.seconds()))
             continue
         if endings is not None or sample.seen > sample.size:  # the sample has grown: its landmarks are gone
             return endings
@@ -79,7 +83,7 @@ def _noisy_landmarks(context: FitContext, sample: Sample) -> Landmarks | None:
     landmarks = candidates[basis.members]
     if not _has_room(context, sample, len(landmarks)):
         return None
-    return Landmarks(landmarks, basis, (settings.smoothing,), settings.max_half_loss, smooth=False)
+    return Landmarks(landmarks, basis, (settings.hinge_width,), settings.max_half_loss, smooth=False)
 
 
 def _smooth_landmarks(context: FitContext, sample: Sample) -> Landmarks | None:
@@ -89,7 +93,9 @@ def _smooth_landmarks(context: FitContext, sample: Sample) -> Landmarks | None:
     """
     settings, solution, active = context.settings.subspace, sample.solution, sample.active
     misfits = float(solution.bounded(active.examples).any(axis=0).mean())
-    if not context.decide(NAME, "misfits of the sample, share", misfits, ">=", settings.min_bounded_smooth):
+    if not context.decide(
+        NAME, "bounded support vectors of any class, share", misfits, ">=", settings.min_bounded_any_class
+    ):
         return None
     candidates = context.rng.permutation(active.part.order)[: settings.smooth_candidates]
     early = early_decay(_gram(sample, candidates[: settings.landmarks]))
@@ -105,8 +111,8 @@ def _smooth_landmarks(context: FitContext, sample: Sample) -> Landmarks | None:
     if not _has_room(context, sample, len(landmarks)):
         return None
     # A function misses the root of the residual.
-    max_half_loss = min(math.sqrt(found.decay), settings.max_fading) * settings.max_half_loss
-    return Landmarks(landmarks, found.basis, settings.smooth_smoothing, max_half_loss, smooth=True)
+    max_half_loss = min(math.sqrt(found.decay), settings.max_half_loss_factor) * settings.max_half_loss
+    return Landmarks(landmarks, found.basis, settings.hinge_widths_spanning, max_half_loss, smooth=True)
 
 
 def _has_room(context: FitContext, sample: Sample, landmarks: int) -> bool:
@@ -220,12 +226,12 @@ class _Trial:
         They grow, if at all, by as much from the part to all as from the sample to the part, both ratios being the
         same; as much again, or half of what they are, is what this may be wrong by.
         """
-        allowance, extrapolated = self.context.settings.subspace.min_gap_allowance, []
+        settings, extrapolated = self.context.settings.subspace, []
         for before, cost, task in zip(gaps, fit.objectives(), self.sample.active.tasks, strict=True):
             if task.assessment is None:
                 raise RuntimeError("the part is to be solved before the gap is extrapolated")
             now = max(0.0, 1.0 - task.assessment.bound / cost)
-            extrapolated.append(min(1.0, now + max(2.0 * (now - before), allowance * now)))
+            extrapolated.append(min(1.0, now + max(settings.gap_growth * (now - before), settings.gap_allowance * now)))
         return extrapolated
 
     def _endings(
@@ -300,7 +306,7 @@ class _Trial:
 
     def _fitted(self, problems: list[SubspaceProblem], starts: Sequence[SubspaceModel]) -> SubspaceFit:
         settings = self.context.settings.subspace
-        accuracies = settings.newton_accuracy_on_the_way, settings.newton_accuracy
+        accuracies = settings.coarse_newton_accuracy, settings.newton_accuracy
         return fitted(problems, starts, self.landmarks.widths, accuracies, lambda: self.context.cut_short() is not None)
 
     def _shortage(self, fit: SubspaceFit, examples: IndexArray) -> Shortage:
