@@ -277,10 +277,11 @@ def _beside_optimum(records: Records, rows: Sequence[Row]) -> list[str]:
     svc = tables.forest_svc(records, n)
     found = f"; slackwater’s SVC has {percent(svc['test_error'])} after {duration(svc['seconds'])}" if svc else ""
     told = f"<b>The optimum</b> with Table 2’s λ, certified, has {percent(optimum)} on this test part{found}."
-    if min(row["last_error"] for row in rows) < optimum:
+    lowest = min(rows, key=lambda row: row["last_error"])
+    if lowest["last_error"] < optimum:
         told += (
             " LIBSVM converges to it, and so does SBP with the ν of that optimum: an error below it is that of a model "
-            "on the way, stopped early, and not of a better solution."
+            f"on the way, stopped early (its gap is still {lowest['gap']:.2g}), and not of a better solution."
         )
     return [told, *said]
 

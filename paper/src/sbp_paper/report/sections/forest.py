@@ -29,8 +29,8 @@ def forest_section(records: Records) -> str:
             "same examples. Training is timed; judging the model is not, nor is finding ν."
         ),
         look(
-            "Errors fall little for most of a run, as they are those of the mean of all iterates, then all at once. "
-            "Lines that end below the dashed one have a lower error than the optimum that LIBSVM would find."
+            "Errors fall slowly for a long time, then steeply, and hardly any more. Lines that end below the dashed "
+            "one have a lower error than the optimum that LIBSVM would find."
         ),
         division(charts.forest(records), "plot-forest", title),
         beside(said, "Section 5", bullets(findings.all_of_forest(records).evidence)),
