@@ -92,8 +92,8 @@ def _made(records: Records, about: About | None) -> str:
     ]
     blocks = [
         paragraph(
-            "Random numbers come from fixed seeds. Times are wall-clock; SBP and SVC are timed with no other experiment "
-            "running, LIBSVM’s two copies, of one thread each, side by side."
+            "Random numbers come from fixed seeds. Times are wall-clock; SBP and SVC are timed with no other "
+            "experiment running, LIBSVM’s two copies, of one thread each, side by side."
         ),
         bullets(runs) if runs else "",
         *(_run(run) for run in (about or {}).get("runs", [])),
