@@ -15,7 +15,7 @@ from sbp_paper.report.page import page
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 
-FIGURES = ("plot-fig1", "plot-fig2", "plot-fig3", "plot-fig4", "plot-runtime", "plot-scaling")
+FIGURES = ("plot-fig1", "plot-fig2", "plot-fig3", "plot-fig4", "plot-forest", "plot-runtime", "plot-scaling")
 
 # Appended for the test: collects errors from the first script on, and reports what was drawn and loaded.
 LISTEN = """<script>window.failures = []; window.onerror = (message) => { window.failures.push(String(message)); };

@@ -95,7 +95,7 @@ def test_a_failure_is_told_and_the_rest_is_drawn(small, tmp_path):
 def test_an_unknown_part_lists_the_known_ones(tmp_path):
     result = reproduce("fig7", "--out", tmp_path / "new")
     assert result.exit_code == 2
-    assert "table1, table2, fig1, fig2, fig3, fig4, runtime, scaling, got fig7" in result.output
+    assert "table1, table2, fig1, fig2, fig3, fig4, runtime, forest, scaling, got fig7" in result.output
     assert not (tmp_path / "new").exists()
 
 

@@ -111,3 +111,41 @@ def test_sbp_goes_on_improving_only_if_its_own_error_falls():
 
     assert verdict([0.03, 0.02]) == "yes"
     assert verdict([0.02, 0.03]) == "no"
+
+
+def forest_run(errors, seconds, n=522910):
+    """A run on Forest with these errors after so many seconds, beside an optimum of 1.83 %."""
+    steps = [1000 * (k + 1) for k in range(len(errors))]
+    columns = dict.fromkeys(("steps", "rows", "evaluations", "processor_seconds", "support"), steps)
+    known = {"data": "forest", "n": n, "n_test": 58102, "threads": 2, "nu_source": "printed", "nu": 7.62e-10}
+    run = {**known, "optimum_gap": None, "target": 0.019, "gap": 0.1, "seconds": seconds, "test_error": errors}
+    optimum = {"data": "forest", "bias": True, "n": 522910, "test_error": 0.0183}
+    return {"forest": [{**run, **columns}], "table2": [optimum]}
+
+
+@pytest.mark.parametrize(
+    ("errors", "seconds", "verdict"),
+    [
+        ([0.3, 0.0164], [10.0, 900.0], "yes"),  # prints as 1.6 %
+        ([0.3, 0.0167], [10.0, 900.0], "partly"),  # below LIBSVM's; 1.6 % may come within the time left
+        ([0.3, 0.0184], [10.0, 900.0], "open"),
+        ([0.3, 0.0184], [10.0, 31500.0], "no"),
+        ([0.3, 0.0164], [10.0, 31501.0], "no"),  # too late
+    ],
+)
+def test_sbp_on_all_of_forest_is_held_against_both_errors_of_the_paper(errors, seconds, verdict):
+    assert findings.all_of_forest(forest_run(errors, seconds)).verdict == verdict
+
+
+def test_a_part_of_forest_decides_nothing():
+    found = findings.all_of_forest(forest_run([0.3, 0.0164], [10.0, 900.0], n=5000))
+    assert found.verdict == "open"
+    assert "5,000 of 522,910 examples" in found.evidence[0]
+    assert "optimum" not in " ".join(found.evidence)
+
+
+def test_an_error_below_the_optimums_is_said_to_be_that_of_a_model_on_the_way():
+    below, above = (findings.all_of_forest(forest_run([e], [900.0])).evidence for e in (0.0167, 0.0184))
+    assert "stopped early" in below[1]
+    assert "1.83" in above[1]
+    assert "stopped early" not in above[1]

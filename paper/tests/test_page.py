@@ -79,7 +79,7 @@ def test_every_section_is_there(records):
 
 def test_all_figures_are_there(whole):
     reader = read(whole)
-    expected = ["plot-fig1", "plot-fig2", "plot-fig3", "plot-fig4", "plot-runtime", "plot-scaling"]
+    expected = ["plot-fig1", "plot-fig2", "plot-fig3", "plot-fig4", "plot-forest", "plot-runtime", "plot-scaling"]
     assert sorted(reader.figures) == expected
     assert set(expected) <= set(reader.ids)
     assert "Not run" not in reader.text
@@ -123,7 +123,7 @@ def test_tables_results_and_figure_are_written_beside_the_page(tmp_path):
     assert (tmp_path / "figure2.png").read_bytes().startswith(b"\x89PNG")
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["about"] == synthetic.ABOUT
-    assert len(results["findings"]) == 8
+    assert len(results["findings"]) == 9
     with (tmp_path / "tables" / "fig2.csv").open() as file:
         rows = list(csv.DictReader(file))
     first = synthetic.fig2()["fig2/reuters/sbp/0"]

@@ -286,3 +286,30 @@ def test_nu_is_set_against_the_papers():
     (row,) = tables.table2_rows({"table2": [{**optimum(), "nu": 0.011, "paper_nu": 0.01, "nu_range": [0.01, 0.02]}]})
     assert row["nu_over_paper"] == pytest.approx(1.1)
     assert (row["nu_low"], row["nu_high"]) == (0.01, 0.02)
+
+
+def test_a_run_on_forest_has_the_cost_of_its_target_in_every_unit():
+    run = {
+        "data": "forest", "n": 10, "n_test": 100, "threads": 1, "nu_source": "derived", "nu": 1e-9, "optimum_gap": 0.01,
+        "target": 0.1, "gap": 0.3, "steps": [1, 2, 4], "rows": [2, 4, 8], "evaluations": [5, 9, 12],
+        "seconds": [1.0, 3.0, 7.0], "processor_seconds": [2.0, 5.0, 9.0], "test_error": [0.5, 0.1, 0.2],
+        "support": [1, 2, 3],
+    }  # fmt: skip
+    printed = {**run, "nu_source": "printed", "target": 0.05}
+    optimum = {"data": "forest", "bias": True, "n": 10, "test_error": 0.15}
+    missed, row = tables.forest_rows({"forest": [run, printed], "table2": [optimum]})
+    costs = [row[f"{name}_to_target"] for name in ("steps", "rows", "evaluations", "seconds", "processor_seconds")]
+    assert costs == [2, 4, 9, 3.0, 5.0]
+    assert (row["steps"], row["last_error"], row["best_error"], row["support"]) == (4, 0.2, 0.1, 3)
+    assert row["standard_error"] == pytest.approx(0.04)
+    assert (row["optimum_error"], row["seconds_to_optimum_error"]) == (0.15, 3.0)
+    assert row["evaluations_of_whole_rows"] == 80
+    assert missed["steps_to_target"] is None
+
+
+def test_an_optimum_of_other_rows_is_not_forests():
+    optimum = {"data": "forest", "bias": True, "n": 10, "test_error": 0.15}
+    assert tables.forest_optimum({"table2": [optimum]}, 11) is None
+    fit = {"data": "forest-all", "method": "svc", "n": 10}
+    assert tables.forest_svc({"runtime": [fit]}, 11) is None
+    assert tables.forest_svc({"runtime": [fit]}, 10) == fit

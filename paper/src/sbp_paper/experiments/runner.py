@@ -26,6 +26,7 @@ PARTS = {  # and the module that makes their jobs
     "fig3": "fig3",
     "fig4": "water",
     "runtime": "runtime",
+    "forest": "forest",
     "scaling": "scaling",
 }
 

@@ -29,12 +29,11 @@ from slackwater.callbacks import Model, Moment
 from slackwater.datasets import Dataset
 
 from sbp_paper.experiments.data import Selection, selection
-from sbp_paper.experiments.gaussian import combinations
 from sbp_paper.experiments.job import Advance, Job, Mode, Record
 from sbp_paper.experiments.libsvm import NOT_INSTALLED, sklearn_svc, svm_train
 from sbp_paper.experiments.machine import thread_count
 from sbp_paper.experiments.settings import Setting, setting
-from sbp_paper.experiments.training import error_of, fitted
+from sbp_paper.experiments.training import TrainingClock, error_of, fitted, model_error
 
 CACHE_MB = 2000  # LIBSVM's and the SBP's; SVC decides by itself
 _FIRST_LIMIT = 0.05  # seconds, of SVC's curve
@@ -111,10 +110,7 @@ def run_sklearn(race: Race, advance: Advance) -> Record:
 
 @dataclass
 class ErrorCurve:
-    """A callback that judges the model at times that grow geometrically, off the clock, and ends training.
-
-    What ``fit`` does before its first step counts as training time.
-    """
+    """A callback that judges the model at times that grow geometrically, off the clock, and ends training."""
 
     data: Dataset
     gamma: float
@@ -124,14 +120,11 @@ class ErrorCurve:
     test_error: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._began = time.perf_counter()
-        self._preparation: float | None = None
+        self._clock = TrainingClock()
         self._next_look, self._next_report = self.limit * _FIRST_LOOK, 0.0
 
     def __call__(self, moment: Moment) -> bool:
-        if self._preparation is None:
-            self._preparation = time.perf_counter() - self._began - moment.seconds
-        seconds = moment.seconds + self._preparation
+        seconds = self._clock.at(moment)
         if seconds >= self._next_report:
             self.advance(min(1.0, seconds / self.limit))
             self._next_report = seconds + _SECONDS_BETWEEN_REPORTS
@@ -143,9 +136,7 @@ class ErrorCurve:
 
     def judged(self, model: Model) -> float:
         """The test error of the model that Alg. 1 would return now."""
-        X, support = (each.astype(np.float64) for each in (self.data.X_test, self.data.X_train[model.support]))
-        values = combinations(X, support, model.dual_coef, self.gamma)[:, 0] + model.intercept[0]
-        return float(np.mean(np.where(values > 0.0, 1, -1) != self.data.y_test))
+        return model_error(model, self.data, self.gamma)
 
 
 def run_sbp(race: Race, advance: Advance) -> Record:

@@ -18,6 +18,7 @@ DATA = ("reuters", "adult", "mnist", "forest", "forest-all")
 METHODS = ("sbp", "pegasos", "sdca", "smo", "perceptron")
 RUNTIME_METHODS = ("svm-train", "sklearn", "sbp", "svc")
 SCALING_METHODS = ("sbp", "smo", "pegasos")
+NU_SOURCES = ("printed", "derived")  # of the runs on all of Forest
 
 BOUND_EXPONENTS = {  # p of Table 1's bounds ∝ 1/ε^p
     "proportional": {"sbp": 1, "smo": 2, "pegasos": 3},  # where ε = Ω(L(u))
@@ -287,6 +288,47 @@ def beside_libsvm(curve: Curve, libsvm: Record, near: float) -> Row:
         "seconds_to_near_libsvm_error": None if error is None else summary.cost_of_first(curve, error, near),
         "best_error": float(curve.error.min()),
     }
+
+
+def forest_rows(records: Records) -> list[Row]:
+    """What each run on Forest paid for its target error and how it ended, beside the certified optimum."""
+    runs = sorted(records.get("forest", []), key=lambda r: NU_SOURCES.index(r["nu_source"]))
+    return [_forest_row(r, forest_optimum(records, r["n"])) for r in runs]
+
+
+def _forest_row(run: Record, optimum: float | None) -> Row:
+    counted = ("steps", "rows", "evaluations", "seconds", "processor_seconds")
+    by = {name: summary.as_curve(run[name], run["test_error"]) for name in counted}
+    known = ("data", "n", "n_test", "threads", "nu_source", "nu", "optimum_gap", "target")
+    quarter = PAPER_RUNTIME["forest"].seconds / 4
+    last, n_test = run["test_error"][-1], run["n_test"]
+    return {
+        **{name: run[name] for name in known},
+        **{f"{name}_to_target": summary.cost_of_first(by[name], run["target"]) for name in counted},
+        **{name: run[name][-1] for name in counted},
+        "evaluations_of_whole_rows": run["rows"][-1] * run["n"],
+        "last_error": last,
+        "standard_error": (last * (1.0 - last) / n_test) ** 0.5,
+        "best_error": min(run["test_error"]),
+        "paper_quarter_error": summary.value_at(by["seconds"], quarter),
+        "support": run["support"][-1],
+        "gap": run["gap"],
+        "optimum_error": optimum,
+        "seconds_to_optimum_error": None if optimum is None else summary.cost_of_first(by["seconds"], optimum),
+    }
+
+
+def forest_optimum(records: Records, n: int) -> float | None:
+    """The test error of Table 2's certified optimum, if it is of the same rows."""
+    found = [r for r in of_data(records.get("table2", []), "forest") if r["bias"] and r["n"] == n]
+    return found[0]["test_error"] if found else None
+
+
+def forest_svc(records: Records, n: int) -> Record | None:
+    """``SVC``'s timed fit, if it is of the same rows."""
+    timed = records.get("runtime", [])
+    found = [r for data in ("forest-all", "forest") for r in of_data(timed, data, "svc") if r["n"] == n]
+    return found[0] if found else None
 
 
 def scaling_runs(records: Records, regime: str) -> list[Record]:

@@ -12,9 +12,19 @@ from sbp_paper.experiments import tables
 from sbp_paper.experiments.job import Record
 from sbp_paper.experiments.tables import Records, Row
 from sbp_paper.report.plots import level_line, logarithmic, panels, rounded
-from sbp_paper.report.words import COLOURS, DATA_NAMES, METHOD_NAMES, REGIME_NAMES, RUNTIME_NAMES, duration
+from sbp_paper.report.words import (
+    COLOURS,
+    DATA_NAMES,
+    METHOD_NAMES,
+    NU_NAMES,
+    REGIME_NAMES,
+    RUNTIME_NAMES,
+    duration,
+)
 
 _SYMBOLS = {"svm-train": "x", "sklearn": "cross"}
+_FOREST_COSTS = {"steps": "steps", "evaluations": "kernel evaluations", "seconds": "seconds"}
+_NU_COLOURS = {"printed": COLOURS["sbp"], "derived": COLOURS["pegasos"]}
 
 
 def runtime(records: Records) -> Any:
@@ -80,6 +90,48 @@ def _window(found: list[Record]) -> list[float]:
     worst = max([*ends, *(c.error.max() for c in curves)], default=1.0)
     top = min(worst, max(2.2 * best, best + 0.04))
     return [100 * (best - 0.1 * (top - best)), 100 * (top + 0.05 * (top - best))]
+
+
+def forest(records: Records) -> Any:
+    """A run for each ν against three costs, and the errors it is compared with."""
+    figure = panels(list(_FOREST_COSTS.values()), height=450)
+    runs = sorted(records["forest"], key=lambda r: tables.NU_SOURCES.index(r["nu_source"]))
+    for column, (cost, unit) in enumerate(_FOREST_COSTS.items(), start=1):
+        for run in runs:
+            _forest_run(figure, column, run, cost, unit)
+        ends = [min(run[cost][0] for run in runs), max(run[cost][-1] for run in runs)]
+        for number, (name, error) in enumerate(_forest_levels(records, runs[0]["n"]).items()):
+            line = {"dash": "dot" if number else "dash", "width": 1.5, "color": "#8a8f98"}
+            figure.add_trace(
+                go.Scatter(
+                    x=ends, y=[100 * error] * 2, mode="lines", line=line, name=f"{name}, {100 * error:.3g}\u00a0%",
+                    legendgroup=name, showlegend=column == 1, hoverinfo="skip",
+                ),
+                row=1, col=column,
+            )  # fmt: skip
+        logarithmic(figure, unit, col=column)
+    figure.update_yaxes(type="log", tickvals=[1, 2, 3, 5, 10, 20, 50])
+    figure.update_yaxes(title_text="test error, %", col=1)
+    return figure
+
+
+def _forest_run(figure: Any, column: int, run: Record, cost: str, unit: str) -> None:
+    source = run["nu_source"]
+    name = f"{METHOD_NAMES['sbp']}, {NU_NAMES[source]}"
+    figure.add_trace(
+        go.Scatter(
+            x=rounded(run[cost]), y=rounded(100 * np.array(run["test_error"])), mode="lines+markers", name=name,
+            legendgroup=source, showlegend=column == 1, hovertemplate="%{y:.2f} % after %{x:.4s} " + unit,
+            line={"color": _NU_COLOURS[source], "width": 2.5}, marker={"size": 5},
+        ),
+        row=1, col=column,
+    )  # fmt: skip
+
+
+def _forest_levels(records: Records, n: int) -> dict[str, float]:
+    optimum = tables.forest_optimum(records, n)
+    known = {} if optimum is None else {"optimum": optimum}
+    return {**known, "SBP in the paper": tables.PAPER_RUNTIME["forest"].sbp_quarter_error}
 
 
 def scaling(records: Records) -> Any:

@@ -18,6 +18,7 @@ from sbp_paper.report.words import COLOURS, DATA_NAMES, METHOD_NAMES
 
 PARALLEL = {  # fields of equal length that become rows of the long table
     "fig2": ("steps", "evaluations", "test_error", "alternative_test_error"),
+    "forest": ("steps", "rows", "evaluations", "seconds", "processor_seconds", "test_error", "support"),
     "scaling": ("epsilon", "loss", "n", "iterations", "evaluations", "analysed"),
 }
 SUMMARIES = {
@@ -26,6 +27,7 @@ SUMMARIES = {
     "fig3": tables.fig3_rows,
     "perceptron": tables.perceptron_rows,
     "runtime": tables.runtime_rows,
+    "forest": tables.forest_rows,
     "scaling": tables.scaling_rows,
     "table2": tables.table2_rows,
 }

@@ -22,6 +22,7 @@ METHOD_NAMES = {
 }
 REGIME_NAMES = {"proportional": "with L(u) = ε", "fixed": "with L(u) fixed"}
 MODEL_NAMES = {"last": "last iterate", "uniform": "mean of iterates"}
+NU_NAMES = {"printed": "ν as printed", "derived": "ν derived here"}
 RUNTIME_NAMES = {**METHOD_NAMES, "sbp": "SBP, single steps"}
 # Distinguishable without red against green, and on a light as on a dark ground (after Okabe and Ito).
 COLOURS = {

@@ -41,7 +41,8 @@ def runtime_section(records: Records) -> str:
         title,
         paragraph(
             "Now in seconds, and with a bias, as LIBSVM has one. LIBSVM gives its model at the end: a single point. "
-            "SBP and slackwater’s <code>SVC</code> have a model at any time: a line."
+            "SBP and slackwater’s <code>SVC</code> have a model at any time: a line. Of Forest, LIBSVM has a part to "
+            'learn from; SBP on all of it is <a href="#forest">in the next section</a>.'
         ),
         look(
             "How low a line is where it crosses the upright dotted line, a quarter of LIBSVM’s time; and where it "
