@@ -284,7 +284,7 @@ class SVC(KernelClassifier):
         Parameters
         ----------
         X, y, sample_weight
-            Training data, as for ``fit``: usually the same. Labels must be among ``classes_``.
+            Training data, as for ``fit``: usually the same. The classes must be those of the model.
 
         Returns
         -------

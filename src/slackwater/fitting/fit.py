@@ -13,6 +13,7 @@ from slackwater.fitting.audit import Audit
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.fallback import with_fallbacks
 from slackwater.fitting.outcome import Ending, Outcome
+from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.sample import Start
 from slackwater.fitting.strategies import exact, screening, sparse_kernel, subspace
 from slackwater.solvers.stationary import StationaryBlocks
@@ -20,7 +21,6 @@ from slackwater.solvers.stationary import StationaryBlocks
 ORDER = (sparse_kernel, subspace, screening, exact)
 STRATEGIES = tuple(strategy.NAME for strategy in ORDER)
 PROVING = (sparse_kernel,)  # a stated gap, before the exact strategy does so from scratch
-UNFINISHED_SAMPLE = "sample"  # what strategy_ says where a budget ended the fit before any strategy was done
 
 
 def fit(context: FitContext) -> Outcome:
@@ -117,7 +117,7 @@ def _first_that_serves(start: Start) -> tuple[list[Ending] | None, str]:
         if endings is not None:
             return endings, strategy.NAME
         if start.ended is not None:
-            return _unfinished(start), UNFINISHED_SAMPLE
+            return _unfinished(start), SAMPLE
     return None, exact.NAME
 
 

@@ -21,7 +21,7 @@ from slackwater.gram.source import IndexArray
 from slackwater.points.projected import Axes
 from slackwater.stopping import StopReason
 
-NAME = "sample"
+NAME = "sample"  # also what strategy_ says where a budget ended the fit before any strategy was done
 
 
 @dataclass
