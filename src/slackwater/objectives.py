@@ -46,9 +46,9 @@ def margin_upper_bound(
     return (math.sqrt(max(squared_norm, 0.0)) + volume * float(ratios.max())) / total
 
 
-def hinge_total(margins: NDArray[np.float64], caps: NDArray[np.float64]) -> float:
-    """Σ cap_i max(0, 1 - margin_i): the loss term of the C-form, cap_i = C ω_i."""
-    return float(caps @ np.maximum(0.0, 1.0 - margins))
+def hinge_total(margins: NDArray[np.float64], costs: NDArray[np.float64]) -> float:
+    """Σ cost_i max(0, 1 - margin_i): the loss term of the C-form, cost_i = C ω_i."""
+    return float(costs @ np.maximum(0.0, 1.0 - margins))
 
 
 def mean_hinge(margins: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> float:

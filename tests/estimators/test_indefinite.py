@@ -102,10 +102,10 @@ def test_the_model_satisfies_the_optimality_conditions(cancer):
 
 def test_without_free_support_vectors_the_bias_is_in_the_middle():
     labels = np.array([1, -1, 1, -1], dtype=np.int8)
-    caps, alpha = np.ones(4), np.array([0.0, 0.0, 1.0, 1.0])
+    upper, alpha = np.ones(4), np.array([0.0, 0.0, 1.0, 1.0])
     shortfall = np.array([-1.0, -2.0, 4.0, 3.0])
     # May rise: -1 of the first, -3 of the last. May fall: 2 of the second, 4 of the third.
-    assert Balanced().bias(labels, caps, alpha, shortfall) == pytest.approx(0.5 * (-1.0 + 2.0))
+    assert Balanced().bias(labels, upper, alpha, shortfall) == pytest.approx(0.5 * (-1.0 + 2.0))
 
 
 def test_without_intercept_a_stationary_point_is_found(cancer):

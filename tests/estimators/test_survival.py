@@ -19,8 +19,8 @@ import sys, warnings
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 from slackwater import SBPClassifier
-from slackwater.fitting import run
-run.SECONDS_BETWEEN_CHECKPOINTS = 0.2
+from slackwater.fitting import train
+train.SECONDS_BETWEEN_CHECKPOINTS = 0.2
 X, y = make_moons(200, noise=0.2, random_state=0)
 K = rbf_kernel(X, gamma=1.0)
 SBPClassifier(0.01, kernel="precomputed", tol=0.0, max_iter=10**9, checkpoint=sys.argv[1], random_state=0).fit(K, y)

@@ -64,7 +64,7 @@ def test_without_intercept_the_gap_is_certified_by_an_independent_dual_value(moo
     assert (primal - dual) / primal == pytest.approx(model.gap_, abs=1e-8)
 
 
-def test_weights_scale_the_caps(moons):
+def test_weights_scale_the_upper_bounds(moons):
     X, y = moons
     weights = np.random.default_rng(0).uniform(0.1, 3.0, len(y))
     ours = SVC(C=1.0, gamma=1.0, tol=1e-5, class_weight={0: 2.0}).fit(X, y, sample_weight=weights)

@@ -15,7 +15,7 @@ from slackwater import SVC, SBPClassifier
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.base import short_of_gap
 from slackwater.expansion import Expansion
-from slackwater.fitting.outcome import Ending
+from slackwater.fitting.result import BinaryResult
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import GapBelow, Progress, StopReason
 
@@ -34,7 +34,7 @@ def words_of(model, X, y):
 
 def ended(gap, violation):
     assessment = Assessment(1.0, 0.9, gap, 1.0, 0.1, 3, None, violation)
-    return Ending(Expansion(np.arange(0), np.empty(0), 0.0), assessment, StopReason.STEPS, 7)
+    return BinaryResult(Expansion(np.arange(0), np.empty(0), 0.0), assessment, StopReason.STEPS, 7)
 
 
 @pytest.mark.parametrize(

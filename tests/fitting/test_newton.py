@@ -26,7 +26,7 @@ def test_the_hessian_moves_with_the_examples_in_it(seed, dtype, tolerance):
         moved = rng.random(400) < share
         slopes[moved] = rng.uniform(-0.5, 1.5, moved.sum()).clip(0.0, 1.0)
         hessian.move_to(slopes)
-        curvature = np.where((slopes > 0.0) & (slopes < 1.0), problem.caps / width, 0.0)
+        curvature = np.where((slopes > 0.0) & (slopes < 1.0), problem.upper / width, 0.0)
         Z = problem.coordinates.astype(np.float64)
         np.testing.assert_allclose(hessian.by_weights(width), np.eye(12) + (Z.T * curvature) @ Z, atol=tolerance)
         np.testing.assert_allclose(hessian.by_weights_and_bias(width), curvature @ Z, atol=tolerance)

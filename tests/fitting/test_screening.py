@@ -133,8 +133,8 @@ def test_screened_examples_on_the_wrong_side_are_looked_at_again(monkeypatch):
 
 def test_the_misjudged_are_those_screened_with_a_margin_below_zero(monkeypatch):
     seen = []
-    original = audit.Audit.endings
-    monkeypatch.setattr(audit.Audit, "endings", lambda self: seen.append(self.active) or original(self))
+    original = audit.Audit.results
+    monkeypatch.setattr(audit.Audit, "results", lambda self: seen.append(self.active) or original(self))
     X, y, parameters = separated(9000)
     svc(**parameters).fit(X, y)
     active = seen[0]

@@ -169,7 +169,7 @@ def test_a_step_ends_where_the_cost_is_level():
             shortfall = 1.0 - at * problem.labels * change
             inside = np.clip(shortfall + 0.25, 0.0, 0.5)
             loss = inside**2 + np.maximum(shortfall - 0.25, 0.0)
-            return 0.5 * at**2 * direction.weights @ direction.weights + problem.caps @ loss
+            return 0.5 * at**2 * direction.weights @ direction.weights + problem.upper @ loss
 
         best = minimize_scalar(cost, bounds=(0.0, 4.0 * length), method="bounded", options={"xatol": 1e-9 * length})
         assert cost(length) <= best.fun + 1e-3 * (cost(0.0) - best.fun)
@@ -197,7 +197,7 @@ def test_what_a_part_of_the_span_would_lose_is_foretold(share):
     width = 50.0
     kept = int(share * 12)
     part = SubspaceProblem(
-        np.ascontiguousarray(problem.coordinates[:, :kept]), problem.labels, problem.caps, False, problem.workers
+        np.ascontiguousarray(problem.coordinates[:, :kept]), problem.labels, problem.upper, False, problem.workers
     )
     models = [
         minimise(each, SubspaceModel(np.zeros(each.coordinates.shape[1]), 0.0), width, 1e-12)
@@ -207,7 +207,7 @@ def test_what_a_part_of_the_span_would_lose_is_foretold(share):
     def cost(each, model):
         slopes = np.clip((1.0 - each.labels * each.values(model)) / width + 0.5, 0.0, 1.0)
         assert ((slopes > 0.0) & (slopes < 1.0)).all()
-        return 0.5 * model.weights @ model.weights + each.caps @ (0.5 * width * slopes**2)
+        return 0.5 * model.weights @ model.weights + each.upper @ (0.5 * width * slopes**2)
 
     lost = cost(part, models[1]) - cost(problem, models[0])
     assert lost > 1e-4
@@ -323,7 +323,7 @@ def test_a_subspace_is_declined_before_all_examples_are_looked_at(monkeypatch, g
     """What half of the landmarks would lose: 1 % with the sample, then as said; all are looked at if that is little."""
     X, y, parameters = noisy()
     losses, seen = iter([0.01, grows_to**0.5 * 0.1, 0.001]), []
-    monkeypatch.setattr(SubspaceFit, "shortage", lambda fit, width, judges: Shortage(next(losses), 0.01))
+    monkeypatch.setattr(SubspaceFit, "shortage", lambda fit, width, examples: Shortage(next(losses), 0.01))
     original = subspace._Trial._problems
 
     def watched(self, examples, coordinates):

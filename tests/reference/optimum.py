@@ -103,18 +103,18 @@ class Solution(NamedTuple):
 
 def regularised_optimum(gram: np.ndarray, labels: np.ndarray, C: float, weights: np.ndarray | None = None) -> Solution:
     """The C-form without bias: its dual is a quadratic function in a box, which L-BFGS-B minimises."""
-    caps = C * (np.ones(len(labels)) if weights is None else weights)
+    upper_bounds = C * (np.ones(len(labels)) if weights is None else weights)
     signed = labels[:, None] * gram * labels[None, :]
     solved = minimize(
         lambda a: (0.5 * a @ signed @ a - a.sum(), signed @ a - 1.0),
-        0.5 * caps,
+        0.5 * upper_bounds,
         jac=True,
-        bounds=[(0.0, cap) for cap in caps],
+        bounds=[(0.0, bound) for bound in upper_bounds],
         method="L-BFGS-B",
         options={"maxiter": 100_000, "maxfun": 1_000_000, "ftol": 1e-16, "gtol": 1e-10},
     )
     responses = signed @ solved.x
-    upper = 0.5 * solved.x @ responses + caps @ np.maximum(0.0, 1.0 - responses)
+    upper = 0.5 * solved.x @ responses + upper_bounds @ np.maximum(0.0, 1.0 - responses)
     return Solution(solved.x, -solved.fun, float(upper))
 
 

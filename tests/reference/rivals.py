@@ -28,30 +28,30 @@ def naive_descent(gram, labels, draws, pace, radius=np.inf):
     return np.array(history)
 
 
-def naive_sdca(gram, labels, draws, caps):
+def naive_sdca(gram, labels, draws, upper):
     """Each coefficient drawn is set to its best value; returns the last point."""
     signed = signed_gram(gram, labels)
     alpha = np.zeros(len(labels))
     for index in draws:
         best = alpha[index] + (1.0 - signed[index] @ alpha) / signed[index, index]
-        alpha[index] = np.clip(best, 0.0, caps[index])
+        alpha[index] = np.clip(best, 0.0, upper[index])
     return alpha
 
 
-def naive_pairs(gram, labels, caps, steps):
+def naive_pairs(gram, labels, upper, steps):
     """SMO by looking at every pair: the first by violation, the second by gain (Fan, Chen, Lin 2005)."""
     signed = signed_gram(gram, labels)
     alpha, chosen = np.zeros(len(labels)), []
     for _ in range(steps):
         values = labels * (1.0 - signed @ alpha)
-        rise = np.where(labels > 0, alpha < caps, alpha > 0.0)
-        fall = np.where(labels > 0, alpha > 0.0, alpha < caps)
+        rise = np.where(labels > 0, alpha < upper, alpha > 0.0)
+        fall = np.where(labels > 0, alpha > 0.0, alpha < upper)
         i = int(np.argmax(np.where(rise, values, -np.inf)))
         curvature = gram[i, i] + gram.diagonal() - 2.0 * gram[i]
         gains = np.where(fall & (values < values[i]), (values[i] - values) ** 2 / np.maximum(curvature, 1e-12), -1.0)
         j = int(np.argmax(gains))
-        room_i = caps[i] - alpha[i] if labels[i] > 0 else alpha[i]
-        room_j = alpha[j] if labels[j] > 0 else caps[j] - alpha[j]
+        room_i = upper[i] - alpha[i] if labels[i] > 0 else alpha[i]
+        room_j = alpha[j] if labels[j] > 0 else upper[j] - alpha[j]
         move = min((values[i] - values[j]) / curvature[j], room_i, room_j)
         alpha[i] += labels[i] * move
         alpha[j] -= labels[j] * move
@@ -59,7 +59,7 @@ def naive_pairs(gram, labels, caps, steps):
     return alpha, chosen
 
 
-def naive_singles(gram, labels, caps, steps):
+def naive_singles(gram, labels, upper, steps):
     """SMO without bias by trying every coefficient: the one whose best value raises the dual most."""
     signed = signed_gram(gram, labels)
     alpha, chosen = np.zeros(len(labels)), []
@@ -71,7 +71,7 @@ def naive_singles(gram, labels, caps, steps):
         candidates = []
         for i in range(len(labels)):
             moved = alpha.copy()
-            moved[i] = np.clip(alpha[i] + (1.0 - signed[i] @ alpha) / signed[i, i], 0.0, caps[i])
+            moved[i] = np.clip(alpha[i] + (1.0 - signed[i] @ alpha) / signed[i, i], 0.0, upper[i])
             candidates.append(moved)
         i = int(np.argmax([dual(a) for a in candidates]))
         alpha = candidates[i]

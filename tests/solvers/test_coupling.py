@@ -80,10 +80,10 @@ def test_swapping_the_classes_negates_the_bias(seed):
 def test_a_block_is_solved_to_the_optimum_of_its_quadratic_programme(seed, balanced):
     X, labels = noisy_blobs(25, seed)
     gram = gaussian_gram(X, 0.5)
-    caps = np.random.default_rng(seed).uniform(0.5, 2.0, 25)
+    upper = np.random.default_rng(seed).uniform(0.5, 2.0, 25)
     alpha, shortfall = np.zeros(25), np.ones(25)
     solve = _dual_loops.solve_pairs if balanced else _dual_loops.solve_singles
-    steps = solve(gram, labels, caps, alpha, shortfall, 1e-9, 100_000)
+    steps = solve(gram, labels, upper, alpha, shortfall, 1e-9, 100_000)
     assert steps < 100_000
     Q = labels[:, None] * gram * labels[None, :]
     constraints = (
@@ -93,25 +93,25 @@ def test_a_block_is_solved_to_the_optimum_of_its_quadratic_programme(seed, balan
         lambda a: 0.5 * a @ Q @ a - a.sum(),
         np.zeros(25),
         jac=lambda a: Q @ a - 1.0,
-        bounds=[(0.0, c) for c in caps],
+        bounds=[(0.0, c) for c in upper],
         constraints=constraints,
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 1000},
     )
     assert 0.5 * alpha @ Q @ alpha - alpha.sum() <= solved.fun + 1e-8
     assert (alpha >= 0).all()
-    assert (alpha <= caps).all()
+    assert (alpha <= upper).all()
     np.testing.assert_allclose(shortfall, 1.0 - Q @ alpha, atol=1e-9)
     if balanced:
         assert abs(labels @ alpha) <= 1e-9
 
 
-def _plain_pairs(gram, labels, caps, alpha, shortfall, tolerance, most_steps):
+def _plain_pairs(gram, labels, upper, alpha, shortfall, tolerance, most_steps):
     """As ``solve_pairs``, word by word in NumPy."""
     own = np.diag(gram)
     for step in range(most_steps):
         bias = labels * shortfall
-        grows, shrinks = alpha < caps, alpha > 0.0
+        grows, shrinks = alpha < upper, alpha > 0.0
         rises, falls = np.where(labels > 0, grows, shrinks), np.where(labels > 0, shrinks, grows)
         if not rises.any() or not falls.any():
             return step
@@ -121,11 +121,11 @@ def _plain_pairs(gram, labels, caps, alpha, shortfall, tolerance, most_steps):
         if gains.max() <= 0.0 or bias[i] - bias[falls].min() <= tolerance:
             return step
         j = int(np.argmax(gains >= gains.max() * (1.0 - _dual_loops.TIE)))
-        room_i = caps[i] - alpha[i] if labels[i] > 0 else alpha[i]
-        room_j = alpha[j] if labels[j] > 0 else caps[j] - alpha[j]
+        room_i = upper[i] - alpha[i] if labels[i] > 0 else alpha[i]
+        room_j = alpha[j] if labels[j] > 0 else upper[j] - alpha[j]
         move = min((bias[i] - bias[j]) / curvature[j], room_i, room_j)
-        alpha[i] = _dual_loops.snapped(alpha[i] + labels[i] * move, caps[i])
-        alpha[j] = _dual_loops.snapped(alpha[j] - labels[j] * move, caps[j])
+        alpha[i] = _dual_loops.snapped(alpha[i] + labels[i] * move, upper[i])
+        alpha[j] = _dual_loops.snapped(alpha[j] - labels[j] * move, upper[j])
         shortfall -= labels * move * (gram[i] - gram[j])
     return most_steps
 
@@ -133,13 +133,13 @@ def _plain_pairs(gram, labels, caps, alpha, shortfall, tolerance, most_steps):
 @given(seed=st.integers(0, 10_000), C=st.sampled_from([1.0, 100.0]))
 def test_a_block_in_single_precision_is_solved_as_well_as_its_tolerance_asks_for(seed, C):
     X, labels = noisy_blobs(300, seed)
-    gram, caps = gaussian_gram(X, 0.5), np.full(300, C)
+    gram, upper = gaussian_gram(X, 0.5), np.full(300, C)
     values = []
     for kind in (np.float32, np.float64):
         alpha, shortfall = np.zeros(300), np.ones(300)
-        assert _dual_loops.solve_pairs(gram.astype(kind), labels, caps, alpha, shortfall, 0.01, 10**6) < 10**6
+        assert _dual_loops.solve_pairs(gram.astype(kind), labels, upper, alpha, shortfall, 0.01, 10**6) < 10**6
         assert abs(labels @ alpha) <= 1e-6 * C
-        found = Balanced().violations(labels, caps, alpha, 1.0 - labels * (gram @ (labels * alpha)))
+        found = Balanced().violations(labels, upper, alpha, 1.0 - labels * (gram @ (labels * alpha)))
         assert found.largest <= 0.01 + 1e-5 * C
         values.append(alpha.sum() - 0.5 * (labels * alpha) @ gram @ (labels * alpha))
     assert values[0] == pytest.approx(values[1], rel=1e-3)
@@ -147,21 +147,21 @@ def test_a_block_in_single_precision_is_solved_as_well_as_its_tolerance_asks_for
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_where_no_coefficient_may_rise_nothing_moves(kind):
-    labels, caps = np.array([1, 1, -1], dtype=np.int8), np.ones(3)
+    labels, upper = np.array([1, 1, -1], dtype=np.int8), np.ones(3)
     alpha, shortfall = np.array([1.0, 1.0, 0.0]), np.array([3.0, 2.0, -5.0])
-    assert _dual_loops.solve_pairs(np.eye(3, dtype=kind), labels, caps, alpha, shortfall, 1e-3, 10) == 0
+    assert _dual_loops.solve_pairs(np.eye(3, dtype=kind), labels, upper, alpha, shortfall, 1e-3, 10) == 0
 
 
-def _plain_singles(gram, labels, caps, alpha, shortfall, tolerance, most_steps):
+def _plain_singles(gram, labels, upper, alpha, shortfall, tolerance, most_steps):
     """As ``solve_singles``, word by word in NumPy."""
     own = np.maximum(np.diag(gram), _dual_loops.FLAT)
     for step in range(most_steps):
-        moves = np.clip(shortfall / own, -alpha, caps - alpha)
+        moves = np.clip(shortfall / own, -alpha, upper - alpha)
         gains = moves * (shortfall - 0.5 * moves * np.diag(gram))
         if gains.max() <= 0.0 or np.abs(shortfall[moves != 0.0]).max(initial=0.0) <= tolerance:
             return step
         i = int(np.argmax(gains >= gains.max() * (1.0 - _dual_loops.TIE)))
-        alpha[i] = _dual_loops.snapped(alpha[i] + moves[i], caps[i])
+        alpha[i] = _dual_loops.snapped(alpha[i] + moves[i], upper[i])
         shortfall -= labels * labels[i] * moves[i] * gram[i]
     return most_steps
 
@@ -173,15 +173,15 @@ def test_compiled_steps_are_those_of_their_twin_in_numpy(balanced, size, seed, m
     X, labels = noisy_blobs(size, seed)
     gram = gaussian_gram(X, 0.5)
     rng = np.random.default_rng(seed)
-    caps = rng.uniform(0.5, 2.0, size)
-    before = rng.choice([0.0, 0.3, 1.0], size) * caps
+    upper = rng.uniform(0.5, 2.0, size)
+    before = rng.choice([0.0, 0.3, 1.0], size) * upper
     compiled, plain = (
         (_dual_loops.solve_pairs, _plain_pairs) if balanced else (_dual_loops.solve_singles, _plain_singles)
     )
     found = []
     for solve in (compiled, plain):
         alpha, shortfall = before.copy(), 1.0 - labels * (gram @ (labels * before))
-        steps = solve(gram, labels, caps, alpha, shortfall, 1e-3, most_steps)
+        steps = solve(gram, labels, upper, alpha, shortfall, 1e-3, most_steps)
         found.append((steps, alpha, shortfall))
     assert found[0][0] == found[1][0]
     np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-9)
@@ -191,9 +191,9 @@ def test_compiled_steps_are_those_of_their_twin_in_numpy(balanced, size, seed, m
 def test_an_example_is_not_paired_with_itself():
     """Two are level but for less than counts as a tie; the first must not gain by moving against itself."""
     gram = np.array([[1.0, 0.2, 0.1], [0.2, 1.0, 0.3], [0.1, 0.3, 1.0]])
-    labels, caps, alpha = np.array([1, 1, -1], dtype=np.int8), np.ones(3), np.full(3, 0.5)
+    labels, upper, alpha = np.array([1, 1, -1], dtype=np.int8), np.ones(3), np.full(3, 0.5)
     shortfall = np.array([0.3 - 0.5 * _dual_loops.TIE, 0.3, -0.3 + 2e-9])
-    assert _dual_loops.solve_pairs(gram, labels, caps, alpha, shortfall, 1e-9, 1000) < 1000
+    assert _dual_loops.solve_pairs(gram, labels, upper, alpha, shortfall, 1e-9, 1000) < 1000
     assert np.abs(alpha - 0.5).max() > 0.0
 
 
@@ -201,10 +201,10 @@ def test_violations_vanish_at_the_optimum_only():
     X, labels = noisy_blobs(20, 1)
     gram = gaussian_gram(X, 0.5)
     for coupling in (Free(), Balanced()):
-        caps, alpha, shortfall = np.ones(20), np.zeros(20), np.ones(20)
-        assert coupling.violations(labels, caps, alpha, shortfall).largest > 0.5
-        coupling.solver()(gram, labels, caps, alpha, shortfall, 1e-10, 100_000)
-        assert coupling.violations(labels, caps, alpha, shortfall).largest <= 1e-9
+        upper, alpha, shortfall = np.ones(20), np.zeros(20), np.ones(20)
+        assert coupling.violations(labels, upper, alpha, shortfall).largest > 0.5
+        coupling.solver()(gram, labels, upper, alpha, shortfall, 1e-10, 100_000)
+        assert coupling.violations(labels, upper, alpha, shortfall).largest <= 1e-9
 
 
 def test_a_block_holds_the_worst_violators_and_nothing_twice():

@@ -118,7 +118,7 @@ def test_a_step_of_smo_costs_a_row_for_each_coefficient_and_the_diagonal_once(fo
     assert problem.rows.ledger.train == (25 * solver.rows_a_step + 1) * problem.n
 
 
-def test_pairs_stay_balanced_and_within_their_caps():
+def test_pairs_stay_balanced_and_within_their_bounds():
     problem = precomputed_problem(n=80, seed=1)
     state = run_to_the_end(SMOPairs(2.0, 1e-5), problem)
     assert abs(problem.labels @ state.alpha) <= 1e-10 * state.alpha.sum()

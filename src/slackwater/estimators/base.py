@@ -19,12 +19,12 @@ from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext, Persistence, Stopping
-from slackwater.fitting.outcome import Ending, Outcome
 from slackwater.fitting.precision import with_fast_rows
-from slackwater.fitting.run import train
+from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.settings import Settings
+from slackwater.fitting.train import train
 from slackwater.fitting.training_set import (
-    KernelJudge,
+    KernelCheck,
     TrainingSet,
     feature_training_set,
     precomputed_training_set,
@@ -61,7 +61,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
-    _judge_kernel: ClassVar[KernelJudge] = staticmethod(require_semidefinite)
+    _check_kernel: ClassVar[KernelCheck] = staticmethod(require_semidefinite)
     _settings: ClassVar[Settings] = Settings()
 
     def _solver(self, n_classes: int) -> Solver:
@@ -94,12 +94,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._check_affordable(solver, training_set, len(targets.classes))
             context = self._context(solver, training_set, len(targets.classes), seed)
             with context.interruptible():
-                outcome = self._train(context)
+                result = self._train(context)
         self.classes_ = targets.classes
         self._kernel: Any = kernel
-        self._keep_model(X, training_set, [ending.expansion for ending in outcome.endings])
-        self._keep_account(training_set, outcome)
-        self._warn_unless_converged([_known(ending, training_set.certified) for ending in outcome.endings])
+        self._keep_model(X, training_set, [each.expansion for each in result.binary_results])
+        self._keep_account(training_set, result)
+        self._warn_unless_converged([_known(each, training_set.certified) for each in result.binary_results])
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -137,9 +137,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
         rng = np.random.default_rng(seed)
         held_out = self.validation_fraction if self.early_stopping else 0.0
-        judge = type(self)._judge_kernel
+        check_kernel = type(self)._check_kernel
         if self.kernel == "precomputed":
-            return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng, judge)
+            return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng, check_kernel)
         points = as_points(X)
         kernel = make_kernel(
             self.kernel,
@@ -150,7 +150,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weights=targets.weights,
         )
         return kernel, feature_training_set(
-            points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng, judge
+            points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng, check_kernel
         )
 
     def _memory(self) -> tuple[int, int]:
@@ -195,7 +195,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             watch=self._watch(training_set),
         )
 
-    def _train(self, context: FitContext) -> Outcome:
+    def _train(self, context: FitContext) -> FitResult:
         unlimited = self.max_iter is None or self.max_iter == -1
         # A state that is kept may be continued to any tolerance.
         tol, steps = None if context.persistence.used else float(self.tol), None if unlimited else int(self.max_iter)
@@ -210,9 +210,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What training is meant to reach; the other rules are budgets."""
         return [GapBelow(tol)]
 
-    def _shortfall(self, endings: Sequence[Ending]) -> str:
+    def _shortfall(self, results: Sequence[BinaryResult]) -> str:
         """By how much training has missed its goals; nothing where it has not."""
-        return short_of_gap(endings, self.tol)
+        return short_of_gap(results, self.tol)
 
     def _or_else(self) -> str:
         """What to do instead of training longer."""
@@ -246,30 +246,30 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.support_vectors_ = as_points(X).take(self.support_).raw
             self._prediction = PreparedSupport(self._kernel, self.support_vectors_)
 
-    def _keep_account(self, training_set: TrainingSet, outcome: Outcome) -> None:
-        found = [ending.assessment for ending in outcome.endings]
+    def _keep_account(self, training_set: TrainingSet, result: FitResult) -> None:
+        found = [each.assessment for each in result.binary_results]
         self.margin_ = one_or_all([each.margin for each in found])
         self.gap_ = one_or_all([each.gap if training_set.certified else math.nan for each in found])
         self.slack_nu_ = one_or_all([each.slack_nu for each in found])
-        self.n_iter_ = max(ending.steps for ending in outcome.endings)
-        before = self._evaluations_before(outcome)
+        self.n_iter_ = max(each.steps for each in result.binary_results)
+        before = self._evaluations_before(result)
         self.n_kernel_evals_ = before + training_set.ledger.train
-        self.stop_reason_ = str(_weakest_reason(outcome.endings))
-        self.history_ = outcome.recorder.table()
+        self.stop_reason_ = str(_weakest_reason(result.binary_results))
+        self.history_ = result.recorder.table()
         self.history_["evaluations"] += before
-        self._previous = outcome.previous
+        self._previous = result.previous
 
-    def _evaluations_before(self, outcome: Outcome) -> int:
+    def _evaluations_before(self, result: FitResult) -> int:
         """Kernel values computed by the fits that this one continues; a checkpoint has them in its own account."""
         previous = getattr(self, "_previous", None)
-        if previous is None or outcome.previous is None or self.checkpoint is not None:
+        if previous is None or result.previous is None or self.checkpoint is not None:
             return 0
-        return int(self.n_kernel_evals_) if previous.data == outcome.previous.data else 0
+        return int(self.n_kernel_evals_) if previous.data == result.previous.data else 0
 
-    def _warn_unless_converged(self, endings: Sequence[Ending]) -> None:
-        reason = _weakest_reason(endings)
-        shortfall = self._shortfall(endings) if reason in _REMEDIES else ""
-        if min(ending.assessment.margin for ending in endings) <= 0.0:
+    def _warn_unless_converged(self, results: Sequence[BinaryResult]) -> None:
+        reason = _weakest_reason(results)
+        shortfall = self._shortfall(results) if reason in _REMEDIES else ""
+        if min(result.assessment.margin for result in results) <= 0.0:
             warnings.warn(
                 f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
                 f"slack as was allowed. Raise nu, or {self._remedy(reason)} if they can be separated.",
@@ -320,10 +320,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def short_of_gap(endings: Sequence[Ending], tol: float, name: str = "tol=") -> str:
+def short_of_gap(results: Sequence[BinaryResult], tol: float, name: str = "tol=") -> str:
     """Which part of ``stopping.GapBelow`` was not met, and by how much."""
-    gap = max(ending.assessment.gap for ending in endings)
-    violation = max(ending.assessment.violation for ending in endings)
+    gap = max(result.assessment.gap for result in results)
+    violation = max(result.assessment.violation for result in results)
     if math.isnan(gap):
         return f"before {name}{tol:g} was met"
     if gap > tol:
@@ -336,15 +336,15 @@ def short_of_gap(endings: Sequence[Ending], tol: float, name: str = "tol=") -> s
     return ""
 
 
-def _known(ending: Ending, certified: bool) -> Ending:
+def _known(result: BinaryResult, certified: bool) -> BinaryResult:
     """The same, without a gap where none is defined."""
-    return ending if certified else ending._replace(assessment=ending.assessment._replace(gap=math.nan))
+    return result if certified else result._replace(assessment=result.assessment._replace(gap=math.nan))
 
 
-def _weakest_reason(endings: Sequence[Ending]) -> StopReason:
+def _weakest_reason(results: Sequence[BinaryResult]) -> StopReason:
     """Of several problems' reasons, the least satisfying one."""
     order = list(StopReason)
-    return max((ending.reason for ending in endings), key=order.index)
+    return max((result.reason for result in results), key=order.index)
 
 
 def one_or_all(values: list[float]) -> Any:

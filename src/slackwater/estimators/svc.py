@@ -18,9 +18,9 @@ from slackwater.fitting.certify import Evaluated, proven_gaps
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import STRATEGIES, fit
-from slackwater.fitting.outcome import Ending, Outcome
+from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.training_set import (
-    KernelJudge,
+    KernelCheck,
     TrainingSet,
     feature_training_set,
     precomputed_training_set,
@@ -177,7 +177,7 @@ class SVC(KernelClassifier):
     (True, True)
     """
 
-    _judge_kernel: ClassVar[KernelJudge] = staticmethod(warn_if_indefinite)
+    _check_kernel: ClassVar[KernelCheck] = staticmethod(warn_if_indefinite)
     _rules: ClassVar[Mapping[str, Rule]] = {
         "C": positive("It is what a unit of hinge loss costs."),
         **COMMON,
@@ -265,14 +265,14 @@ class SVC(KernelClassifier):
         context.strategy = self.strategy
         return context
 
-    def _train(self, context: FitContext) -> Outcome:
+    def _train(self, context: FitContext) -> FitResult:
         return fit(context)
 
-    def _keep_account(self, training_set: TrainingSet, outcome: Outcome) -> None:
-        super()._keep_account(training_set, outcome)
-        self.strategy_ = outcome.strategy
-        self.decisions_ = outcome.decisions or Decisions()
-        self.certified_ = training_set.certified and all(each.certified for each in outcome.endings)
+    def _keep_account(self, training_set: TrainingSet, result: FitResult) -> None:
+        super()._keep_account(training_set, result)
+        self.strategy_ = result.strategy
+        self.decisions_ = result.decisions or Decisions()
+        self.certified_ = training_set.certified and all(each.certified for each in result.binary_results)
 
     def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Prove how near the model is to the optimum of given training data, and keep that as ``gap_``.
@@ -313,11 +313,11 @@ class SVC(KernelClassifier):
 
     def _examples(self, X: Any, targets: Targets, workers: Workers) -> TrainingSet:
         """Examples with the kernel of the model; gamma is the model's, whatever "scale" would be here."""
-        rng, judge = np.random.default_rng(self._seed()), type(self)._judge_kernel
+        rng, check_kernel = np.random.default_rng(self._seed()), type(self)._check_kernel
         if self._kernel is None:
-            return precomputed_training_set(X, targets.codes, targets.weights, 0.0, rng, judge)
+            return precomputed_training_set(X, targets.codes, targets.weights, 0.0, rng, check_kernel)
         return feature_training_set(
-            as_points(X), self._kernel, targets.codes, targets.weights, 0.0, *self._memory(), workers, rng, judge
+            as_points(X), self._kernel, targets.codes, targets.weights, 0.0, *self._memory(), workers, rng, check_kernel
         )
 
     def _evaluated(self, X: Any, training_set: TrainingSet, workers: Workers) -> list[Evaluated]:
@@ -359,9 +359,9 @@ class SVC(KernelClassifier):
             return False
         return same_rows(as_points(X).take(self.support_).raw, self.support_vectors_)
 
-    def _shortfall(self, endings: Sequence[Ending]) -> str:
+    def _shortfall(self, results: Sequence[BinaryResult]) -> str:
         """By how much training has missed its goals; nothing where it has not."""
-        worst = max(ending.assessment.gap for ending in endings)
+        worst = max(result.assessment.gap for result in results)
         if not math.isnan(worst) and not self._aims_at_a_gap():
             return f"before the strategy ({self.strategy_}) was done, at an estimated relative gap of {worst:.3g}"
         name, aim = "tol=", self.tol
@@ -371,9 +371,9 @@ class SVC(KernelClassifier):
             if math.isnan(worst):
                 aim = tolerance.exact_violation
         if math.isnan(worst):
-            violation = max(ending.assessment.violation for ending in endings)
+            violation = max(result.assessment.violation for result in results)
             return f"with the optimality conditions violated by {violation:.3g}, above {name}{aim:g}"
-        return short_of_gap(endings, aim, name)
+        return short_of_gap(results, aim, name)
 
     def _or_else(self) -> str:
         if not self._aims_at_a_gap():

@@ -45,7 +45,7 @@ class ActiveSet:
                 task.state.turn = math.inf
             task.state.alpha[:] = solution.alpha[number, self.examples]
             task.state.responses[:] = solution.responses[number, self.examples]
-        reached = self.context.drive(self.tasks, self.part)
+        reached = self.context.solve_stage(self.tasks, self.part)
         for number, task in enumerate(self.tasks):
             solution.steps[number] = task.state.step
             solution.alpha[number, self.examples] = task.state.alpha

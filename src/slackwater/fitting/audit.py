@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from slackwater.expansion import Expansion
 from slackwater.fitting.active_set import ActiveSet
 from slackwater.fitting.estimate import Estimate, estimated_sum
-from slackwater.fitting.outcome import Ending, with_losses
+from slackwater.fitting.result import BinaryResult, with_losses
 from slackwater.fitting.settings import AuditSettings
 from slackwater.gram.source import IndexArray
 
@@ -90,9 +90,9 @@ class Audit:
             counts += told * (stratum.size / max(drawn, 1))
         return float(counts.max() / solution.whole.n)
 
-    def endings(self) -> list[Ending]:
+    def results(self) -> list[BinaryResult]:
         """The models, with what they cost on all examples, also on those that are screened."""
-        solution, endings = self.active.solution, []
+        solution, results = self.active.solution, []
         for number, task in enumerate(self.active.tasks):
             if task.assessment is None or task.reason is None:
                 raise RuntimeError("the training loop ended without assessing a model")
@@ -103,8 +103,8 @@ class Audit:
             assessment = with_losses(known, self._hidden_losses(number), cost)
             coefficients = scaling.scale * solution.alpha[number] * solution.labels[number]
             expansion = Expansion.from_dense(coefficients, scaling.bias)
-            endings.append(Ending(expansion, assessment, task.reason, task.state.step, self.complete))
-        return endings
+            results.append(BinaryResult(expansion, assessment, task.reason, task.state.step, self.complete))
+        return results
 
     def _hidden_losses(self, number: int) -> Estimate:
         """Losses that a problem did not show: of screened examples, and by rounding."""
@@ -126,15 +126,15 @@ class Audit:
         solution = self.active.solution
         scaling, problem = solution.scalings[number], solution.problems[number]
         margins = scaling.scale * responses + problem.labels[examples] * scaling.bias
-        caps = solution.solver.caps(problem)[examples]
-        losses: NDArray[np.float64] = caps * np.maximum(0.0, 1.0 - margins)
+        upper = solution.solver.upper_bounds(problem)[examples]
+        losses: NDArray[np.float64] = upper * np.maximum(0.0, 1.0 - margins)
         return losses
 
 
 class Audited(NamedTuple):
     """Models, and what the last look at them found."""
 
-    endings: list[Ending]
+    results: list[BinaryResult]
     gap: float  # the mean of all problems
     misjudged: float  # share of the examples that are screened and on the wrong side
 
@@ -146,6 +146,6 @@ def audited(active: ActiveSet, tol: float, reached: bool) -> Audited:
         active.decompress()
         active.solve(tol)
         audit = Audit.of(active)
-    endings = audit.endings()
-    gap = np.mean([1.0 - each.assessment.bound / max(each.assessment.objective, 1e-300) for each in endings])
-    return Audited(endings, float(gap), audit.misjudged())
+    results = audit.results()
+    gap = np.mean([1.0 - each.assessment.bound / max(each.assessment.objective, 1e-300) for each in results])
+    return Audited(results, float(gap), audit.misjudged())

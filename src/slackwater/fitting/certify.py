@@ -2,9 +2,9 @@ r"""A proven relative gap for any model of the C-form, whoever found it and howe
 
 The primal objective of the model is computed from all kernel values. A lower bound on the optimum comes from a feasible
 point of the dual: the model's own coefficients, where a multiple of them is one, else the slopes of a smoothed hinge at
-the model's margins :math:`m_i`,
+the model's margins :math:`m_i`, with the upper bounds :math:`u_i = C \omega_i`,
 
-.. math:: \alpha_i = \mathrm{cap}_i \cdot \mathrm{clip}\bigl((1 - m_i) / h + \tfrac12,\ 0,\ 1\bigr),
+.. math:: \alpha_i = u_i \cdot \mathrm{clip}\bigl((1 - m_i) / h + \tfrac12,\ 0,\ 1\bigr),
 
 balanced by a shift of the bias where that is free. If the model minimises the objective smoothed over the width h, in
 any subspace, then :math:`\sum_i \alpha_i y_i \langle w, \Phi(x_i) \rangle = \|w\|^2`: the width is the one that comes
@@ -51,8 +51,8 @@ class Evaluated(NamedTuple):
     squared_norm: float
     coefficients: Doubles | None  # of each example, signed; None where support vectors are not among the examples
 
-    def objective(self, problem: Problem, caps: Doubles) -> float:
-        return 0.5 * self.squared_norm + hinge_total(problem.labels * (self.values + self.bias), caps)
+    def objective(self, problem: Problem, upper: Doubles) -> float:
+        return 0.5 * self.squared_norm + hinge_total(problem.labels * (self.values + self.bias), upper)
 
 
 def proven_gaps(context: FitContext, models: Sequence[Evaluated]) -> list[float]:
@@ -66,7 +66,7 @@ def proven_gaps(context: FitContext, models: Sequence[Evaluated]) -> list[float]
     bounds = _dual_values(given, problems, raised)
     gaps = []
     for problem, model, bound in zip(problems, models, bounds, strict=True):
-        objective = model.objective(problem, solver.caps(problem))
+        objective = model.objective(problem, solver.upper_bounds(problem))
         gaps.append(max(0.0, (objective - bound) / objective) if objective > 0.0 else 0.0)
     return gaps
 
@@ -89,7 +89,7 @@ def _own_point(solver: DualBlocks, problem: Problem, model: Evaluated) -> _Point
     if solver.coupling.free_bias and abs(float(model.coefficients.sum())) > _BALANCED * total:
         return None
     used = alpha > 0.0
-    multiple = float((solver.caps(problem)[used] / alpha[used]).min())
+    multiple = float((solver.upper_bounds(problem)[used] / alpha[used]).min())
     return _Point(multiple * alpha, multiple * problem.labels * model.values)
 
 
@@ -103,10 +103,10 @@ def _slopes(solver: DualBlocks, problem: Problem, model: Evaluated) -> _Point:
 
 def _slopes_of_width(solver: DualBlocks, problem: Problem, model: Evaluated, width: float) -> Doubles:
     """Slopes at the model's margins; with a free bias, at one that balances them."""
-    labels, caps = problem.labels, solver.caps(problem)
+    labels, upper = problem.labels, solver.upper_bounds(problem)
 
     def at(bias: float) -> Doubles:
-        slopes: Doubles = caps * np.clip(0.5 + (1.0 - labels * (model.values + bias)) / width, 0.0, 1.0)
+        slopes: Doubles = upper * np.clip(0.5 + (1.0 - labels * (model.values + bias)) / width, 0.0, 1.0)
         return slopes
 
     if not solver.coupling.free_bias:
@@ -171,7 +171,7 @@ def _raised(context: FitContext, points: Sequence[tuple[Doubles, Doubles]]) -> l
         state.alpha[:], state.responses[:] = points[number]
         state.turn = np.inf  # worst violators first
         tasks.append(Task(number, problem, state, [GapBelow(_CLOSED), MaxEvaluations(budget)]))
-    context.run(tasks, training_set, None if training_set.features is None else training_set.features.workers)
+    context.run_loop(tasks, training_set, None if training_set.features is None else training_set.features.workers)
     return [task.state.alpha for task in tasks]
 
 

@@ -65,7 +65,7 @@ def tolerates(active: ActiveSet, errors: NDArray[np.float64], tol: float) -> boo
     for task, each in zip(active.tasks, np.abs(errors), strict=True):
         if task.assessment is None:
             raise RuntimeError("models are to be found before they are judged")
-        slack = float(task.state.caps[task.state.alpha > 0.0].sum()) / max(task.assessment.objective, 1e-300)
+        slack = float(task.state.upper[task.state.alpha > 0.0].sum()) / max(task.assessment.objective, 1e-300)
         longer = np.append(each, 0.0)
         beyond = np.maximum(each - longer[:, None], 0.0).mean(axis=1)
         costs.append(np.min(2.0 * longer + 0.5 * slack * beyond))

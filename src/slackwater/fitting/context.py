@@ -14,7 +14,7 @@ import numpy as np
 
 from slackwater.fitting.decisions import Decision, Decisions, decide
 from slackwater.fitting.fallback import Fallback
-from slackwater.fitting.outcome import Previous
+from slackwater.fitting.result import Previous
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.solvers.drive import Task, drive, interrupt_flag
@@ -119,7 +119,7 @@ class FitContext:
         late = any(rule(progress) is StopReason.SECONDS for rule in self.stopping.make_limits())
         return StopReason.SECONDS if late else None
 
-    def drive(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
+    def solve_stage(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
         """One stage of a fit that has several: solve; whether all problems came to their tolerance.
 
         If not, they are at the best points on the way.
@@ -129,7 +129,7 @@ class FitContext:
             self.solver.forget_best(task.state, by_objective=self.stages > 0 or whole)
         self.stages += 1
         features = training_set.features
-        self.run(tasks, training_set, None if features is None else features.workers)
+        self.run_loop(tasks, training_set, None if features is None else features.workers)
         for task in tasks:
             if task.state.best.exists() and not task.state.best.by_objective:
                 self.fallbacks[task.number] = Fallback.of(task.state.best, task.problem.labels, training_set.kept)
@@ -141,7 +141,7 @@ class FitContext:
                 task.reason = StopReason.INTERRUPT
         return all(task.reason is StopReason.TOLERANCE for task in tasks)
 
-    def run(
+    def run_loop(
         self,
         tasks: Sequence[Task],
         training_set: TrainingSet,

@@ -45,8 +45,8 @@ class DualSolution:
 
     def bounded(self, examples: IndexArray) -> NDArray[np.bool_]:
         """Whose dual variables are at their upper bound: (problems, examples)."""
-        caps = np.stack([self.solver.caps(problem)[examples] for problem in self.problems])
-        return np.asarray(self.alpha[:, examples] >= caps)
+        upper = np.stack([self.solver.upper_bounds(problem)[examples] for problem in self.problems])
+        return np.asarray(self.alpha[:, examples] >= upper)
 
     def responses_at(self, examples: IndexArray, features: Features) -> NDArray[np.float64]:
         """Responses from the coefficients and the kernel values of ``features``: (problems, examples)."""

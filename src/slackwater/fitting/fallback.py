@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
-from slackwater.fitting.outcome import Ending
+from slackwater.fitting.result import BinaryResult
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.gram.features import Features
 from slackwater.objectives import hinge_total
@@ -37,49 +37,51 @@ class Fallback(NamedTuple):
 
 
 def with_fallbacks(
-    endings: list[Ending],
+    results: list[BinaryResult],
     fallbacks: dict[int, Fallback],
     training_set: TrainingSet,
     n_classes: int,
     C: float,
-    judges: NDArray[np.intp],
-) -> list[Ending]:
-    """The endings, with the sample's models in place of those that are worse and did not reach their goal."""
+    comparison_examples: NDArray[np.intp],
+) -> list[BinaryResult]:
+    """The results, with the sample's models in place of those that are worse and did not reach their goal."""
     features = training_set.features
-    if features is None or not fallbacks or all(each.reason.reached for each in endings):
-        return endings
+    if features is None or not fallbacks or all(each.reason.reached for each in results):
+        return results
     place = {int(name): number for number, name in enumerate(training_set.kept)}
-    endings = list(endings)
+    results = list(results)
     with training_set.ledger.charging("score"):
         for number, problem in enumerate(training_set.problems(n_classes)):
             found = fallbacks.get(number)
-            if found is not None and not endings[number].reason.reached:
+            if found is not None and not results[number].reason.reached:
                 support = np.array([place[int(name)] for name in found.names], dtype=np.intp)
                 expansion = Expansion(support, found.coefficients, found.bias)
-                endings[number] = _better(endings[number], expansion, found.norm, features, problem.labels, judges, C)
-    return endings
+                results[number] = _better(
+                    results[number], expansion, found.norm, features, problem.labels, comparison_examples, C
+                )
+    return results
 
 
 def _better(
-    ending: Ending,
+    result: BinaryResult,
     other: Expansion,
     norm: float,
     features: Features,
     labels: NDArray[np.int8],
-    judges: NDArray[np.intp],
+    comparison_examples: NDArray[np.intp],
     C: float,
-) -> Ending:
-    judges = np.setdiff1d(judges, np.concatenate([ending.expansion.support, other.support]))
-    if len(judges) == 0 or norm == 0.0:
-        return ending
-    now, then = (labels[judges] * _values(each, features, judges) for each in (ending.expansion, other))
+) -> BinaryResult:
+    unseen = np.setdiff1d(comparison_examples, np.concatenate([result.expansion.support, other.support]))
+    if len(unseen) == 0 or norm == 0.0:
+        return result
+    now, then = (labels[unseen] * _values(each, features, unseen) for each in (result.expansion, other))
     lost = np.count_nonzero(now <= 0.0) - np.count_nonzero(then <= 0.0)
     if lost <= math.sqrt(np.count_nonzero((now <= 0.0) != (then <= 0.0))):  # a standard error of the difference
-        return ending
-    losses = hinge_total(then, np.full(len(judges), C * len(labels) / len(judges)))
+        return result
+    losses = hinge_total(then, np.full(len(unseen), C * len(labels) / len(unseen)))
     assessment = Assessment(
         objective=0.5 * norm**2 + losses,
-        bound=ending.assessment.bound,
+        bound=result.assessment.bound,
         gap=0.0,
         margin=1.0 / norm,
         slack_nu=losses / (C * len(labels) * norm),
@@ -87,7 +89,7 @@ def _better(
         holdout_error=None,
     )
     assessment = assessment.with_bound(assessment.bound)
-    return ending._replace(expansion=other, assessment=assessment, certified=False)
+    return result._replace(expansion=other, assessment=assessment, certified=False)
 
 
 def _values(expansion: Expansion, features: Features, at: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ import numpy as np
 from slackwater.fitting.audit import Audit
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.fallback import with_fallbacks
-from slackwater.fitting.outcome import Ending, Outcome
+from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.sample import Start
 from slackwater.fitting.strategies import exact, screening, sparse_kernel, subspace
@@ -23,16 +23,16 @@ STRATEGIES = tuple(strategy.NAME for strategy in ORDER)
 PROVING = (sparse_kernel,)  # a stated gap, before the exact strategy does so from scratch
 
 
-def fit(context: FitContext) -> Outcome:
+def fit(context: FitContext) -> FitResult:
     """Train one model for each binary problem."""
     _require_possible(context)
     if not context.training_set.certified:
-        outcome = _stationary(context)
+        result = _stationary(context)
     elif _exact_from_scratch(context):
-        outcome = exact.from_scratch(context)
+        result = exact.from_scratch(context)
     else:
-        outcome = _by_strategies(context)
-    return outcome._replace(strategy=outcome.strategy or exact.NAME, decisions=context.decisions)
+        result = _by_strategies(context)
+    return result._replace(strategy=result.strategy or exact.NAME, decisions=context.decisions)
 
 
 def _require_possible(context: FitContext) -> None:
@@ -79,7 +79,7 @@ def _exact_from_scratch(context: FitContext) -> bool:
     return context.decide(exact.NAME, "error of single precision, in margins", error, ">", settings.precision.max_error)
 
 
-def _stationary(context: FitContext) -> Outcome:
+def _stationary(context: FitContext) -> FitResult:
     """An indefinite kernel: a stationary point, by the rows as they are."""
     solver, stated = context.solver, context.stopping.tol
     context.solver = StationaryBlocks(solver.C, solver.coupling, solver.problems)
@@ -87,44 +87,44 @@ def _stationary(context: FitContext) -> Outcome:
     return exact.on_rows_of(context.training_set.features, context, tol)
 
 
-def _by_strategies(context: FitContext) -> Outcome:
+def _by_strategies(context: FitContext) -> FitResult:
     """Models by the first strategy that serves; where none does and a gap is to be proven, by the exact one."""
-    endings, strategy = _first_that_serves(Start(context))
-    if endings is None and context.forced:
+    results, strategy = _first_that_serves(Start(context))
+    if results is None and context.forced:
         raise ValueError(_cannot_serve(context))
-    if endings is None:
+    if results is None:
         return exact.from_scratch(context)
-    judges = np.random.default_rng(context.seed).permutation(context.training_set.order)
-    endings = with_fallbacks(
-        endings,
+    comparison_examples = np.random.default_rng(context.seed).permutation(context.training_set.order)
+    results = with_fallbacks(
+        results,
         context.fallbacks,
         context.training_set,
         context.n_classes,
         context.solver.C,
-        judges[: context.settings.fallback_examples],
+        comparison_examples[: context.settings.fallback_examples],
     )
-    return Outcome(endings, context.recorder, strategy=strategy)
+    return FitResult(results, context.recorder, strategy=strategy)
 
 
-def _first_that_serves(start: Start) -> tuple[list[Ending] | None, str]:
+def _first_that_serves(start: Start) -> tuple[list[BinaryResult] | None, str]:
     """The models of the first strategy that serves, and its name."""
     context = start.context
     tried = PROVING if context.stopping.tol is not None else ORDER
     for strategy in tried:
         if context.strategy not in ("auto", strategy.NAME):
             continue
-        endings = strategy.attempt(start)
-        if endings is not None:
-            return endings, strategy.NAME
+        results = strategy.attempt(start)
+        if results is not None:
+            return results, strategy.NAME
         if start.ended is not None:
             return _unfinished(start), SAMPLE
     return None, exact.NAME
 
 
-def _unfinished(start: Start) -> list[Ending]:
+def _unfinished(start: Start) -> list[BinaryResult]:
     """The models of the sample, or of what it has grown to, when a budget ended the fit."""
-    endings = Audit.of(start.sample.active).endings()
-    return [each._replace(reason=start.ended) if each.reason.reached and start.ended else each for each in endings]
+    results = Audit.of(start.sample.active).results()
+    return [each._replace(reason=start.ended) if each.reason.reached and start.ended else each for each in results]
 
 
 def _cannot_serve(context: FitContext) -> str:

@@ -15,7 +15,7 @@ from slackwater.fitting.context import FitContext
 from slackwater.fitting.dual_solution import DualSolution
 from slackwater.fitting.settings import SampleSettings
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.gram.compressed import JUDGES, SAMPLE, axes_of
+from slackwater.gram.compressed import CHECK_POINTS, SAMPLE, axes_of
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 from slackwater.points.projected import Axes
@@ -44,10 +44,10 @@ class Sample:
     @cached_property
     def axes(self) -> Axes | None:
         """Principal axes, where fewer coordinates may be of use."""
-        judges, sample = self.shuffled[:JUDGES], self.shuffled[JUDGES:]
-        if len(sample) >= SAMPLE + JUDGES:  # the last ones: of no class more than there are of it
-            judges, sample = sample[-SAMPLE - JUDGES : -SAMPLE], sample[-SAMPLE:]
-        return axes_of(self.solution.features, sample, judges) if len(sample) else None
+        check_points, sample = self.shuffled[:CHECK_POINTS], self.shuffled[CHECK_POINTS:]
+        if len(sample) >= SAMPLE + CHECK_POINTS:  # the last ones: of no class more than there are of it
+            check_points, sample = sample[-SAMPLE - CHECK_POINTS : -SAMPLE], sample[-SAMPLE:]
+        return axes_of(self.solution.features, sample, check_points) if len(sample) else None
 
     def compress(self) -> None:
         """From now on rows with such errors as the models tolerate."""

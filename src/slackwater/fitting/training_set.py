@@ -25,7 +25,7 @@ from slackwater.problem import Problem
 from slackwater.workers import Workers
 
 # Whether the kernel is positive semi-definite: of the kernel (None: its values were given), rows, chance
-KernelJudge = Callable[[Kernel | None, RowSource, np.random.Generator], bool]
+KernelCheck = Callable[[Kernel | None, RowSource, np.random.Generator], bool]
 
 _SIGMOID_TOLERANCE = -1e-4  # smallest eigenvalue relative to the largest, from which on a sigmoid is indefinite
 
@@ -96,11 +96,11 @@ def feature_training_set(
     matrix_bytes: int,
     workers: Workers,
     rng: np.random.Generator,
-    judge: KernelJudge | None = None,
+    check_kernel: KernelCheck | None = None,
 ) -> TrainingSet:
     """Examples given by features (or as objects): kernel rows are computed as they are needed.
 
-    ``judge`` tests the kernel, by default ``require_semidefinite``.
+    ``check_kernel`` tests the kernel, by default ``require_semidefinite``.
     """
     distinct = distinct_examples(points, codes, weights)
     kept = distinct.kept
@@ -118,7 +118,7 @@ def feature_training_set(
         order=distinct.order,
         rows=rows,
         ledger=ledger,
-        certified=(judge or require_semidefinite)(kernel, rows.source, rng),
+        certified=(check_kernel or require_semidefinite)(kernel, rows.source, rng),
         identify=lambda: _digest(
             kernel.name,
             sorted(kernel.parameters().items()),
@@ -138,13 +138,13 @@ def precomputed_training_set(
     weights: NDArray[np.float64],
     holdout_fraction: float,
     rng: np.random.Generator,
-    judge: KernelJudge | None = None,
+    check_kernel: KernelCheck | None = None,
 ) -> TrainingSet:
-    """Examples given by their kernel values with each other; ``judge`` as in ``feature_training_set``."""
+    """Examples given by their kernel values with each other; ``check_kernel`` as in ``feature_training_set``."""
     ledger = EvaluationLedger()
     kept = np.flatnonzero(weights > 0)
     rows = PrecomputedRows(matrix if len(kept) == len(matrix) else matrix[np.ix_(kept, kept)], ledger)
-    certified = (judge or require_semidefinite)(None, rows, rng)
+    certified = (check_kernel or require_semidefinite)(None, rows, rng)
     hold = _held_out(codes[kept], np.arange(len(kept)), holdout_fraction, rng)
     return TrainingSet(
         kept=kept,

@@ -11,7 +11,7 @@ from slackwater.points import DensePoints
 from slackwater.points.projected import Axes, ProjectedPoints, QuantisedPoints, principal_axes
 
 SAMPLE = 2048  # points that axes are found from
-JUDGES = 512  # other points by which it is estimated how much the axes leave out
+CHECK_POINTS = 512  # other points by which it is estimated how much the axes leave out
 
 
 @dataclass(frozen=True)

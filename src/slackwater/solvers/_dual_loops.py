@@ -1,6 +1,6 @@
 """Compiled solution of the dual restricted to a block of examples, by steps on pairs or on single coefficients.
 
-With c_i = y_i <w, Φ(x_i)> the dual of the C-form is min ½ ‖w‖² - Σ α_i over 0 <= α_i <= cap_i (with a bias also
+With c_i = y_i <w, Φ(x_i)> the dual of the C-form is min ½ ‖w‖² - Σ α_i over 0 <= α_i <= C ω_i (with a bias also
 Σ α_i y_i = 0), and its gradient is c - 1. ``shortfall`` is 1 - c, kept for the block only.
 """
 
@@ -21,18 +21,18 @@ FLAT = 1e-12  # curvature below which two examples are the same to the kernel
 
 
 @compiled
-def snapped(value: float, cap: float) -> float:
+def snapped(value: float, upper: float) -> float:
     """The bound itself where rounding stopped just short of it: which coefficients may move hangs on it."""
-    if value < _ROUNDING * cap:
+    if value < _ROUNDING * upper:
         return 0.0
-    return cap if value > (1.0 - _ROUNDING) * cap else value
+    return upper if value > (1.0 - _ROUNDING) * upper else value
 
 
 @compiled
 def solve_pairs(
     gram: NDArray[np.floating],
     labels: NDArray[np.int8],
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     shortfall: NDArray[np.float64],
     tolerance: float,
@@ -50,7 +50,7 @@ def solve_pairs(
     tie = TIE if double else SINGLE_TIE
     for t in range(size):
         bias[t], own[t] = labels[t] * shortfall[t], gram[t, t]
-        up[t], down[t] = _doors(labels[t], alpha[t], caps[t])
+        up[t], down[t] = _doors(labels[t], alpha[t], upper[t])
     i, j, step, move = 0, 0, 0, 0.0
     if size == 0:
         return step
@@ -64,14 +64,14 @@ def solve_pairs(
         j = _first_to_gain(top, own[i], gram[i], own, bias, down, best_of, best * (1.0 - tie))
         if j < 0:
             break
-        room_i = caps[i] - alpha[i] if labels[i] > 0 else alpha[i]
-        room_j = alpha[j] if labels[j] > 0 else caps[j] - alpha[j]
+        room_i = upper[i] - alpha[i] if labels[i] > 0 else alpha[i]
+        room_j = alpha[j] if labels[j] > 0 else upper[j] - alpha[j]
         curvature = np.float64(own[i]) + np.float64(own[j]) - 2.0 * np.float64(gram[i, j])
         move = min((np.float64(bias[i]) - bias[j]) / max(curvature, FLAT), room_i, room_j)
-        alpha[i] = snapped(alpha[i] + labels[i] * move, caps[i])
-        alpha[j] = snapped(alpha[j] - labels[j] * move, caps[j])
-        up[i], down[i] = _doors(labels[i], alpha[i], caps[i])
-        up[j], down[j] = _doors(labels[j], alpha[j], caps[j])
+        alpha[i] = snapped(alpha[i] + labels[i] * move, upper[i])
+        alpha[j] = snapped(alpha[j] - labels[j] * move, upper[j])
+        up[i], down[i] = _doors(labels[i], alpha[i], upper[i])
+        up[j], down[j] = _doors(labels[j], alpha[j], upper[j])
         step += 1
     for t in range(size):
         shortfall[t] = labels[t] * bias[t]
@@ -79,9 +79,9 @@ def solve_pairs(
 
 
 @compiled
-def _doors(label: int, alpha: float, cap: float) -> tuple[float, float]:
+def _doors(label: int, alpha: float, upper: float) -> tuple[float, float]:
     """0 or CLOSED: whether a coefficient may move so that its share in Σ α_i y_i rises, or falls."""
-    grow, shrink = 0.0 if alpha < cap else CLOSED, 0.0 if alpha > 0.0 else CLOSED
+    grow, shrink = 0.0 if alpha < upper else CLOSED, 0.0 if alpha > 0.0 else CLOSED
     return (grow, shrink) if label > 0 else (shrink, grow)
 
 
@@ -193,7 +193,7 @@ def _first(values: NDArray[np.float64], best_of: NDArray[np.float64], least: flo
 def solve_singles(
     gram: NDArray[np.floating],
     labels: NDArray[np.int8],
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     shortfall: NDArray[np.float64],
     tolerance: float,
@@ -205,12 +205,12 @@ def solve_singles(
     for t in range(size):
         own[t] = gram[t, t]
     for step in range(most_steps):
-        worst, best = _single_gains(own, caps, alpha, shortfall, gains, best_of)
+        worst, best = _single_gains(own, upper, alpha, shortfall, gains, best_of)
         if best <= 0.0 or worst <= tolerance:
             return step
         i = _first(gains, best_of, best * (1.0 - TIE))
-        move = min(max(shortfall[i] / max(own[i], FLAT), -alpha[i]), caps[i] - alpha[i])
-        alpha[i] = snapped(alpha[i] + move, caps[i])
+        move = min(max(shortfall[i] / max(own[i], FLAT), -alpha[i]), upper[i] - alpha[i])
+        alpha[i] = snapped(alpha[i] + move, upper[i])
         _step(shortfall, labels, gram[i], labels[i] * move)
     return most_steps
 
@@ -218,7 +218,7 @@ def solve_singles(
 @compiled_without_nan
 def _single_gains(
     own: NDArray[np.float64],
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     shortfall: NDArray[np.float64],
     gains: NDArray[np.float64],
@@ -228,10 +228,10 @@ def _single_gains(
     worst = most = 0.0
     for chunk in range(best_of.size):
         part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
-        owns, cap, now, short, gain = own[part], caps[part], alpha[part], shortfall[part], gains[part]
+        owns, bound, now, short, gain = own[part], upper[part], alpha[part], shortfall[part], gains[part]
         best = 0.0
         for t in range(now.size):
-            move = smaller(larger(short[t] / larger(owns[t], FLAT), -now[t]), cap[t] - now[t])
+            move = smaller(larger(short[t] / larger(owns[t], FLAT), -now[t]), bound[t] - now[t])
             gain[t] = move * (short[t] - 0.5 * move * owns[t])
             best = larger(best, gain[t])
             worst = larger(worst, abs(short[t]) if move != 0.0 else 0.0)
@@ -250,7 +250,7 @@ def _step(shortfall: NDArray[np.float64], labels: NDArray[np.int8], row: NDArray
 @compiled
 def balanced_violations(
     labels: NDArray[np.int8],
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     shortfall: NDArray[np.float64],
     rising: NDArray[np.float64],
@@ -263,7 +263,7 @@ def balanced_violations(
     top, bottom = -np.inf, np.inf
     for i in range(alpha.size):
         bias = labels[i] * shortfall[i]
-        can_grow, can_shrink = alpha[i] < caps[i], alpha[i] > 0.0
+        can_grow, can_shrink = alpha[i] < upper[i], alpha[i] > 0.0
         can_rise = can_grow if labels[i] > 0 else can_shrink
         can_fall = can_shrink if labels[i] > 0 else can_grow
         rising[i] = bias if can_rise else -np.inf

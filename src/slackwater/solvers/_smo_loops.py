@@ -19,7 +19,7 @@ def first_of_pair(
     active: NDArray[np.intp],
     rank: NDArray[np.intp],
     labels: NDArray[np.int8],
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     responses: NDArray[np.float64],
 ) -> tuple[int, float]:
@@ -28,7 +28,7 @@ def first_of_pair(
     for k in range(active.size):
         t = active[k]
         if labels[t] > 0:
-            if alpha[t] >= caps[t]:
+            if alpha[t] >= upper[t]:
                 continue
             value = 1.0 - responses[t]
         else:
@@ -47,7 +47,7 @@ def second_of_pair(
     active: NDArray[np.intp],
     rank: NDArray[np.intp],
     labels: NDArray[np.int8],
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     responses: NDArray[np.float64],
     diagonal: NDArray[np.float64],
@@ -70,7 +70,7 @@ def second_of_pair(
                 continue
             value = 1.0 - responses[t]
         else:
-            if alpha[t] >= caps[t]:
+            if alpha[t] >= upper[t]:
                 continue
             value = responses[t] - 1.0
         if value < bottom:
@@ -115,7 +115,7 @@ def worst_at_zero(
 @compiled
 def move_pair(
     labels: NDArray[np.int8],
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     responses: NDArray[np.float64],
     diagonal: NDArray[np.float64],
@@ -126,25 +126,25 @@ def move_pair(
     """Move a pair to its best values, Σ α_i y_i unchanged; return by how much y_i α_i of the first has grown."""
     curvature = max(diagonal[first] + diagonal[second] - 2.0 * np.float64(row[second]), FLAT)
     wanted = (labels[first] * (1.0 - responses[first]) - labels[second] * (1.0 - responses[second])) / curvature
-    room_first = caps[first] - alpha[first] if labels[first] > 0 else alpha[first]
-    room_second = alpha[second] if labels[second] > 0 else caps[second] - alpha[second]
+    room_first = upper[first] - alpha[first] if labels[first] > 0 else alpha[first]
+    room_second = alpha[second] if labels[second] > 0 else upper[second] - alpha[second]
     move = min(wanted, room_first, room_second)
-    alpha[first] = snapped(alpha[first] + labels[first] * move, caps[first])
-    alpha[second] = snapped(alpha[second] - labels[second] * move, caps[second])
+    alpha[first] = snapped(alpha[first] + labels[first] * move, upper[first])
+    alpha[second] = snapped(alpha[second] - labels[second] * move, upper[second])
     return float(move)
 
 
 @compiled
-def _possible_move(cap: float, alpha: float, response: float, own: float) -> float:
+def _possible_move(upper: float, alpha: float, response: float, own: float) -> float:
     """From a coefficient to its best value, all others fixed."""
-    return min(max((1.0 - response) / max(own, FLAT), -alpha), cap - alpha)
+    return min(max((1.0 - response) / max(own, FLAT), -alpha), upper - alpha)
 
 
 @compiled
 def best_single(
     active: NDArray[np.intp],
     rank: NDArray[np.intp],
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     responses: NDArray[np.float64],
     diagonal: NDArray[np.float64],
@@ -153,7 +153,7 @@ def best_single(
     best, chosen, violation = 0.0, -1, 0.0
     for k in range(active.size):
         t = active[k]
-        move = _possible_move(caps[t], alpha[t], responses[t], diagonal[t])
+        move = _possible_move(upper[t], alpha[t], responses[t], diagonal[t])
         if move != 0.0:
             shortfall = 1.0 - responses[t]
             violation = max(violation, abs(shortfall))
@@ -167,13 +167,13 @@ def best_single(
 
 @compiled
 def move_single(
-    caps: NDArray[np.float64],
+    upper: NDArray[np.float64],
     alpha: NDArray[np.float64],
     responses: NDArray[np.float64],
     diagonal: NDArray[np.float64],
     chosen: int,
 ) -> float:
     """Set a coefficient to its best value; return by how much it has grown."""
-    move = _possible_move(caps[chosen], alpha[chosen], responses[chosen], diagonal[chosen])
-    alpha[chosen] = snapped(alpha[chosen] + move, caps[chosen])
+    move = _possible_move(upper[chosen], alpha[chosen], responses[chosen], diagonal[chosen])
+    alpha[chosen] = snapped(alpha[chosen] + move, upper[chosen])
     return move

@@ -59,7 +59,7 @@ class Solver(Protocol):
     def apply(self, problem: Problem, state: Any, indices: NDArray[np.intp], rows: RowBlock) -> None: ...
 
     def assess(self, problem: Problem, state: Any) -> Assessment:
-        """Judge the model that ``expansion`` would return; changes nothing."""
+        """Assess the model that ``expansion`` would return; changes nothing."""
 
     def remember(self, state: Any, assessment: Assessment) -> None:
         """Keep what a regular assessment found out for the later ones, such as the best bound so far."""

@@ -1,6 +1,6 @@
 """What a free bias changes in the dual: which coefficients may move, and how they are moved together.
 
-Without a bias each coefficient is free in [0, cap]. With one, Σ α_i y_i = 0 couples them: one moves up as another
+Without a bias each coefficient is free in [0, C ω_i]. With one, Σ α_i y_i = 0 couples them: one moves up as another
 moves down. ``shortfall`` is 1 - y_i <w, Φ(x_i)>; a coefficient that may grow wants to while its shortfall, less what
 the bias makes up for, is positive.
 """
@@ -41,16 +41,16 @@ class Coupling(Protocol):
     least_rows: ClassVar[int]
     free_bias: ClassVar[bool]
 
-    def violations(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> Violations: ...
+    def violations(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> Violations: ...
 
-    def centre(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+    def centre(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         """The bias of the dual point, as most of its free coefficients have it."""
 
     def solver(self) -> Callable[..., int]: ...
 
     def best_scale(self, problem: Problem, responses: Floats, norm: float, C: float) -> Scaling: ...
 
-    def bias(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+    def bias(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         """The bias by the optimality conditions."""
 
 
@@ -61,12 +61,12 @@ class Free:
     least_rows: ClassVar[int] = 1
     free_bias: ClassVar[bool] = False
 
-    def violations(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> Violations:
-        rising = np.where(alpha < caps, shortfall, -np.inf)
+    def violations(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> Violations:
+        rising = np.where(alpha < upper, shortfall, -np.inf)
         falling = np.where(alpha > 0.0, -shortfall, -np.inf)
         return Violations(rising, falling, float(max(rising.max(), falling.max(), 0.0)))
 
-    def centre(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+    def centre(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         return 0.0
 
     def solver(self) -> Callable[..., int]:
@@ -88,7 +88,7 @@ class Free:
             level = _loops.find_c_level(unit, problem.weights, C, np.nan, np.nan)
         return Scaling(1.0 / (norm * level), 0.0)
 
-    def bias(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+    def bias(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         return 0.0
 
 
@@ -99,17 +99,17 @@ class Balanced:
     least_rows: ClassVar[int] = 2
     free_bias: ClassVar[bool] = True
 
-    def violations(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> Violations:
+    def violations(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> Violations:
         from slackwater.solvers import _dual_loops
 
         rising, falling = np.empty(len(alpha)), np.empty(len(alpha))
-        largest = _dual_loops.balanced_violations(labels, caps, alpha, shortfall, rising, falling)
+        largest = _dual_loops.balanced_violations(labels, upper, alpha, shortfall, rising, falling)
         return Violations(rising, falling, max(largest, 0.0))
 
-    def centre(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+    def centre(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         """The median of the biases that bring free examples on their margins; the extremes are those of outliers."""
         support = np.flatnonzero(alpha > 0.0)
-        free = support[alpha[support] < caps[support]]
+        free = support[alpha[support] < upper[support]]
         chosen = free if len(free) else support
         return float(np.median(labels[chosen] * shortfall[chosen])) if len(chosen) else 0.0
 
@@ -138,10 +138,10 @@ class Balanced:
         level = 0.5 * (positive + negative)
         return Scaling(1.0 / (norm * level), 0.5 * (negative - positive) / level)
 
-    def bias(self, labels: NDArray[np.int8], caps: Floats, alpha: Floats, shortfall: Floats) -> float:
+    def bias(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         """The mean of y_i shortfall_i over free examples; without any, the middle of those that the bounds allow."""
         biases = labels * shortfall
-        can_grow, can_shrink = alpha < caps, alpha > 0.0
+        can_grow, can_shrink = alpha < upper, alpha > 0.0
         free = can_grow & can_shrink
         if free.any():
             return float(biases[free].mean())

@@ -67,8 +67,8 @@ class DualBlocks(DualAscent):
         lots = np.empty(problem.n)
         lots[problem.order] = 1e-9 * rng.random(problem.n)
         none = np.empty(0, dtype=np.intp)
-        zeros, caps, best = np.zeros(problem.n), self.caps(problem), Incumbent.none()
-        return DualState(0, self.C, caps, zeros, zeros.copy(), none, np.inf, 0, lots, np.empty(0), -1.0, best)
+        zeros, upper, best = np.zeros(problem.n), self.upper_bounds(problem), Incumbent.none()
+        return DualState(0, self.C, upper, zeros, zeros.copy(), none, np.inf, 0, lots, np.empty(0), -1.0, best)
 
     def draw(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
         """Solve the dual over a block; those whose coefficients move are who the step needs rows of."""
@@ -85,12 +85,12 @@ class DualBlocks(DualAscent):
 
     def _solved(self, problem: Problem, state: DualState, block: NDArray[np.intp], gram: Floats) -> NDArray[np.float64]:
         """The coefficients of a block's solution; in double precision, if single is too coarse for its tolerance."""
-        labels, caps, alpha = problem.labels[block], state.caps[block], state.alpha[block]
+        labels, upper, alpha = problem.labels[block], state.upper[block], state.alpha[block]
         shortfall, tolerance = 1.0 - state.responses[block], _INNER_ACCURACY * state.violation
-        largest = float(caps.max(initial=0.0)) * float(np.abs(gram.diagonal()).max(initial=0.0))
+        largest = float(upper.max(initial=0.0)) * float(np.abs(gram.diagonal()).max(initial=0.0))
         if _SINGLE * max(largest, float(np.abs(shortfall).max(initial=0.0))) > tolerance:
             gram = gram.astype(np.float64, copy=False)
-        self.coupling.solver()(gram, labels, caps, alpha, shortfall, tolerance, _INNER_STEPS * len(block))
+        self.coupling.solver()(gram, labels, upper, alpha, shortfall, tolerance, _INNER_STEPS * len(block))
         return alpha
 
     def _block(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
@@ -108,8 +108,8 @@ class DualBlocks(DualAscent):
             return None
         free = self._free(problem, state, state.recent[:0], size // 2)
         shortfall = 1.0 - state.responses
-        shortfall -= problem.labels * self.coupling.centre(problem.labels, state.caps, state.alpha, shortfall)
-        violating = np.where(shortfall > 0.0, state.alpha < state.caps, state.alpha > 0.0) & (state.lots > state.turn)
+        shortfall -= problem.labels * self.coupling.centre(problem.labels, state.upper, state.alpha, shortfall)
+        violating = np.where(shortfall > 0.0, state.alpha < state.upper, state.alpha > 0.0) & (state.lots > state.turn)
         violating[free] = False
         waiting = np.flatnonzero(violating)
         if len(waiting) < size:
@@ -154,7 +154,7 @@ class DualBlocks(DualAscent):
         """
         if problem.rows.ledger.limit is not None:  # which counts every row
             return kept[:0]
-        between = (state.alpha > 0.0) & (state.alpha < state.caps)
+        between = (state.alpha > 0.0) & (state.alpha < state.upper)
         between[kept] = False
         free = np.flatnonzero(between)
         if len(free) > min(_MOST_FREE, 3 * problem.rows.slots // 4 // self.problems):
@@ -174,7 +174,7 @@ class DualBlocks(DualAscent):
 
     def at_bound(self, problem: Problem, state: DualState, indices: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Those that the step leaves at a bound: two thirds of them, and more, never leave it again."""
-        return np.asarray((state.target <= 0.0) | (state.target >= state.caps[indices]))
+        return np.asarray((state.target <= 0.0) | (state.target >= state.upper[indices]))
 
     def apply(self, problem: Problem, state: DualState, indices: NDArray[np.intp], rows: RowBlock) -> None:
         """Move the coefficients as the block's solution has them, and all responses with them."""
@@ -221,7 +221,7 @@ class DualBlocks(DualAscent):
         return state
 
     def _violations(self, problem: Problem, state: DualPoint) -> Violations:
-        return self.coupling.violations(problem.labels, state.caps, state.alpha, 1.0 - state.responses)
+        return self.coupling.violations(problem.labels, state.upper, state.alpha, 1.0 - state.responses)
 
     def _block_size(self, problem: Problem, blocks: int) -> int:
         """Small at first, then larger, as far as half of the rows that are kept and _BLOCK_BYTES go for all problems.

@@ -27,7 +27,7 @@ class DualPoint:
 
     step: int
     C: float
-    caps: NDArray[np.float64]  # C ω_i
+    upper: NDArray[np.float64]  # u_i = C ω_i
     alpha: NDArray[np.float64]
     responses: NDArray[np.float64]  # c_i = y_i <w, Φ(x_i)>
 
@@ -50,7 +50,7 @@ class DualAscent:
     def due(self, step: int) -> bool:
         return due_ever_further_apart(step)
 
-    def caps(self, problem: Problem) -> NDArray[np.float64]:
+    def upper_bounds(self, problem: Problem) -> NDArray[np.float64]:
         """The most each coefficient may be."""
         return np.full(problem.n, self.C) if problem.weights is None else self.C * problem.weights
 
@@ -60,7 +60,7 @@ class DualAscent:
         scale, bias = self.scaling(problem, state)
         responses = scale * state.responses
         norm = scale * math.sqrt(squared_norm)
-        loss = hinge_total(responses + problem.labels * bias, state.caps)
+        loss = hinge_total(responses + problem.labels * bias, state.upper)
         primal = 0.5 * norm**2 + loss
         dual = float(state.alpha.sum()) - 0.5 * squared_norm
         holdout = problem.holdout
@@ -88,7 +88,7 @@ class DualAscent:
         factor = self.C / state.C
         state.alpha *= factor
         state.responses *= factor
-        state.caps *= factor
+        state.upper *= factor
         state.C = self.C
 
     def scaling(self, problem: Problem, state: DualPoint) -> Scaling:

@@ -16,7 +16,7 @@ from slackwater.solvers.base import Assessment
 from slackwater.solvers.dual_form import DualPoint
 
 # Fewer examples that no block has held yet do not tell two models apart: 256 know an error of 0.2 to 0.025.
-_FEWEST_JUDGES = 256
+_MIN_COMPARISON_EXAMPLES = 256
 _TRUSTED_GAP = 0.3  # relative; below it the objective tells which of two models is better, above it often does not
 
 
@@ -44,7 +44,7 @@ class Incumbent:
         return len(self.alpha) > 0
 
     def point(self, state: DualPoint) -> DualPoint:
-        return DualPoint(state.step, state.C, state.caps, self.alpha, self.responses)
+        return DualPoint(state.step, state.C, state.upper, self.alpha, self.responses)
 
     def yields_to(self, problem: Problem, state: DualPoint, assessment: Assessment, unseen: NDArray[np.bool_]) -> bool:
         """Whether the current model is to be preferred.
@@ -55,13 +55,13 @@ class Incumbent:
         """
         if not self.exists() or self.scale == 0.0 < assessment.scale:  # w = 0 is a model of no use
             return True
-        judges = np.flatnonzero(unseen & (state.alpha == 0.0) & (self.alpha == 0.0) & (state.caps > 0.0))
-        if len(judges) < _FEWEST_JUDGES:
+        comparison_examples = np.flatnonzero(unseen & (state.alpha == 0.0) & (self.alpha == 0.0) & (state.upper > 0.0))
+        if len(comparison_examples) < _MIN_COMPARISON_EXAMPLES:
             trusted = not self.judged or (self.by_objective and assessment.gap <= _TRUSTED_GAP)
             return trusted and assessment.objective <= self.objective
-        offsets, costs = problem.labels[judges], state.caps[judges]
-        now = assessment.scale * state.responses[judges] + offsets * assessment.bias <= 0.0
-        then = self.scale * self.responses[judges] + offsets * self.bias <= 0.0
+        offsets, costs = problem.labels[comparison_examples], state.upper[comparison_examples]
+        now = assessment.scale * state.responses[comparison_examples] + offsets * assessment.bias <= 0.0
+        then = self.scale * self.responses[comparison_examples] + offsets * self.bias <= 0.0
         gained = float(costs @ then - costs @ now)
         chance = float(np.linalg.norm(costs[now != then]))
         return gained > chance or (gained == 0.0 and assessment.objective <= self.objective)

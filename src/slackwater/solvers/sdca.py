@@ -35,7 +35,7 @@ class SDCA(DualAscent):
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SDCAState:
         n = problem.n
-        return SDCAState(0, self.C, self.caps(problem), np.zeros(n), np.zeros(n), Urn.filled_by(rng))
+        return SDCAState(0, self.C, self.upper_bounds(problem), np.zeros(n), np.zeros(n), Urn.filled_by(rng))
 
     def draw(self, problem: Problem, state: SDCAState) -> NDArray[np.intp]:
         index = state.urn.draw(problem.all_examples, state.responses, math.inf)
@@ -52,7 +52,7 @@ class SDCA(DualAscent):
             own = float(rows.among(indices)[0, 0])
             shortfall = 1.0 - state.responses[index]
             wanted = state.alpha[index] + shortfall / own if own > 0.0 else math.copysign(math.inf, shortfall)
-            alpha = min(max(wanted, 0.0), state.caps[index])
+            alpha = min(max(wanted, 0.0), state.upper[index])
             change = (alpha - state.alpha[indices]) * problem.labels[indices]
             state.alpha[index] = alpha
             rows.add_to(state.responses, problem.labels, change)
@@ -64,6 +64,6 @@ class SDCA(DualAscent):
 
 
 def _can_gain(state: SDCAState, indices: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a coefficient is not at its best: below its cap where the margin is violated, above 0 where exceeded."""
+    """Whether a coefficient is not at its best: below its bound where the margin is violated, or above 0 beyond it."""
     responses, alpha = state.responses[indices], state.alpha[indices]
-    return ((responses < 1.0) & (alpha < state.caps[indices])) | ((responses > 1.0) & (alpha > 0.0))
+    return ((responses < 1.0) & (alpha < state.upper[indices])) | ((responses > 1.0) & (alpha > 0.0))

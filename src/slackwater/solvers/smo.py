@@ -60,15 +60,15 @@ class SMO(DualAscent, ABC):
     inside: ClassVar[float]  # how far inside the conditions counts as firmly, in units of the violation
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SMOState:
-        n, caps = problem.n, self.caps(problem)
+        n, upper = problem.n, self.upper_bounds(problem)
         problem.rows.diagonal()  # paid here, so that a run that is resumed does not pay twice
         return SMOState(
             step=0,
             C=self.C,
-            caps=caps,
+            upper=upper,
             alpha=np.zeros(n),
             responses=np.zeros(n),
-            active=np.flatnonzero(caps),
+            active=np.flatnonzero(upper),
             rank=np.argsort(problem.order),
             violation=math.inf,
             middle=0.0,
@@ -86,7 +86,7 @@ class SMO(DualAscent, ABC):
             state.active = np.flatnonzero(~self._firmly_bound(problem, state))
         indices, state.violation = self._choose(problem, state)
         if state.violation <= self.tol and len(state.active) < len(problem.all_examples.members):
-            state.active = np.flatnonzero(state.caps)
+            state.active = np.flatnonzero(state.upper)
             indices, state.violation = self._choose(problem, state)
         return indices
 
@@ -116,7 +116,7 @@ class SMO(DualAscent, ABC):
 
     def _firmly_bound(self, problem: Problem, state: SMOState) -> NDArray[np.bool_]:
         """Which examples are at a bound and lie further inside the optimality conditions than any lies outside."""
-        found = self.coupling.violations(problem.labels, state.caps, state.alpha, 1.0 - state.responses)
+        found = self.coupling.violations(problem.labels, state.upper, state.alpha, 1.0 - state.responses)
         inside = -self.inside * found.largest
         at_cap, at_zero = np.isneginf(found.rising), np.isneginf(found.falling)
         return (at_cap & (found.falling < inside)) | (at_zero & (found.rising < inside))
@@ -135,7 +135,7 @@ class SMOPairs(SMO):
         from slackwater.solvers import _smo_loops
 
         if len(indices):
-            point = (problem.labels, state.caps, state.alpha, state.responses)
+            point = (problem.labels, state.upper, state.alpha, state.responses)
             pair = (state.first, indices[0], state.first_row)
             move = _smo_loops.move_pair(*point, problem.rows.diagonal(), *pair)
             _loops.add_row(state.responses, problem.labels, state.first_row, move)
@@ -146,7 +146,7 @@ class SMOPairs(SMO):
     def _choose(self, problem: Problem, state: SMOState) -> tuple[NDArray[np.intp], float]:
         from slackwater.solvers import _smo_loops
 
-        point = (problem.labels, state.caps, state.alpha, state.responses)
+        point = (problem.labels, state.upper, state.alpha, state.responses)
         first, top = _smo_loops.first_of_pair(state.active, state.rank, *point)
         if first < 0:
             return _NONE, 0.0
@@ -171,7 +171,9 @@ class SMOSingles(SMO):
         from slackwater.solvers import _smo_loops
 
         if len(indices):
-            move = _smo_loops.move_single(state.caps, state.alpha, state.responses, problem.rows.diagonal(), indices[0])
+            move = _smo_loops.move_single(
+                state.upper, state.alpha, state.responses, problem.rows.diagonal(), indices[0]
+            )
             rows.add_to(state.responses, problem.labels, move * problem.labels[indices].astype(np.float64))
         state.step += 1
 
@@ -179,6 +181,6 @@ class SMOSingles(SMO):
         from slackwater.solvers import _smo_loops
 
         chosen, violation = _smo_loops.best_single(
-            state.active, state.rank, state.caps, state.alpha, state.responses, problem.rows.diagonal()
+            state.active, state.rank, state.upper, state.alpha, state.responses, problem.rows.diagonal()
         )
         return np.array([chosen] if chosen >= 0 else [], dtype=np.intp), violation

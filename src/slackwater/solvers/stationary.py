@@ -50,14 +50,14 @@ class StationaryBlocks(DualBlocks):
 
     def scaling(self, problem: Problem, state: DualPoint) -> Scaling:
         """The dual point as it is: no multiple of w is best where ‖w‖² = α'Qα may be negative."""
-        return Scaling(1.0, self.coupling.bias(problem.labels, state.caps, state.alpha, 1.0 - state.responses))
+        return Scaling(1.0, self.coupling.bias(problem.labels, state.upper, state.alpha, 1.0 - state.responses))
 
     def assess(self, problem: Problem, state: DualPoint) -> Assessment:
         """The dual value; no bound, no gap; margin and slack where α'Qα is positive."""
         squared_norm = float(state.alpha @ state.responses)
         norm = math.sqrt(squared_norm) if squared_norm > 0.0 else math.nan
         bias = self.scaling(problem, state).bias
-        loss = hinge_total(state.responses + problem.labels * bias, state.caps)
+        loss = hinge_total(state.responses + problem.labels * bias, state.upper)
         holdout = problem.holdout
         return Assessment(
             objective=float(state.alpha.sum()) - 0.5 * squared_norm,

@@ -9,16 +9,16 @@ import numpy as np
 from slackwater.fitting.audit import audited
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decision
-from slackwater.fitting.outcome import Ending, Outcome
-from slackwater.fitting.run import train
+from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.sample import Start
+from slackwater.fitting.train import train
 from slackwater.gram import precision
 from slackwater.gram.features import Features
 
 NAME = "exact"
 
 
-def from_scratch(context: FitContext) -> Outcome:
+def from_scratch(context: FitContext) -> FitResult:
     """Solve for all examples to the tolerance stated, or to the default one."""
     stated = context.stopping.tol
     tol = context.settings.tolerance.exact_gap if stated is None else stated
@@ -27,7 +27,7 @@ def from_scratch(context: FitContext) -> Outcome:
     return on_rows_of(features, context, tol)
 
 
-def on_rows_of(features: Features | None, context: FitContext, tol: float) -> Outcome:
+def on_rows_of(features: Features | None, context: FitContext, tol: float) -> FitResult:
     """Solve with kernel values of these points; without points, with the rows that were given."""
     training_set = context.training_set
     if features is None:
@@ -37,7 +37,7 @@ def on_rows_of(features: Features | None, context: FitContext, tol: float) -> Ou
     return train(context, tol, replace(training_set, rows=rows), workers)
 
 
-def attempt(start: Start) -> list[Ending] | None:
+def attempt(start: Start) -> list[BinaryResult] | None:
     """Admit all examples to the sample's solution, or to what screening has made of it, and solve to its tolerance.
 
     None only if a limit ended the sample's solution.
@@ -50,7 +50,7 @@ def attempt(start: Start) -> list[Ending] | None:
     reached = sample.active.solve(sample.tol)
     found = audited(sample.active, sample.tol, reached)
     context.note(Decision(NAME, "relative gap", found.gap, "", "taken", context.clock.seconds()))
-    return found.endings
+    return found.results
 
 
 def single_precision_error(context: FitContext) -> float:

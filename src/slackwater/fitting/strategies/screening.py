@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from slackwater.fitting.audit import Audited, audited
 from slackwater.fitting.compression import has_room_for
-from slackwater.fitting.outcome import Ending
+from slackwater.fitting.result import BinaryResult
 from slackwater.fitting.sample import Sample, Start
 from slackwater.fitting.screening_margin import ScreeningMargin
 from slackwater.fitting.settings import ScreeningSettings
@@ -26,7 +26,7 @@ from slackwater.points import GridPoints
 NAME = "screening"
 
 
-def attempt(start: Start) -> list[Ending] | None:
+def attempt(start: Start) -> list[BinaryResult] | None:
     """Models of all examples, some of which are screened; None where screening does not pay."""
     context, sample = start.context, start.sample
     if not sample.reached:
@@ -41,7 +41,7 @@ def attempt(start: Start) -> list[Ending] | None:
         if not screening.pays():
             return None
         if not screening.advance(min(settings.growth * sample.seen, len(sample.shuffled))):
-            return audited(active, sample.tol, reached=False).endings
+            return audited(active, sample.tol, reached=False).results
     return screening.audited_until_good()
 
 
@@ -110,7 +110,7 @@ class Screening:
             self._learn()
         return reached
 
-    def audited_until_good(self) -> list[Ending] | None:
+    def audited_until_good(self) -> list[BinaryResult] | None:
         """Audit, and readmit ever more of the screened examples while they cost too much.
 
         None where even a look at all of them by the kernel itself leaves too many losses.
@@ -118,8 +118,8 @@ class Screening:
         sample, reached = self.sample, True
         for readmit in (self._by_sketch, self._by_kernel, None):
             found = audited(sample.active, sample.tol, reached)
-            if self._good(found) or not all(each.reason.reached for each in found.endings):
-                return found.endings
+            if self._good(found) or not all(each.reason.reached for each in found.results):
+                return found.results
             if readmit is not None:
                 readmit()
                 reached = sample.active.solve(sample.tol)
@@ -157,27 +157,27 @@ class Screening:
         self.active_margin.watch(active.screen(self.active_margin.value, self.settings.min_interim_screened))
         return active.solve(self.sample.tol)
 
-    def _admit(self, newcomers: IndexArray, judge: Features | None, margin: float) -> None:
+    def _admit(self, newcomers: IndexArray, by: Features | None, margin: float) -> None:
         """Admit newcomers within the margin; where many are likely to be beyond it, judge them first without rows."""
-        undecided = newcomers if judge is None else self._undecided(newcomers, judge, margin)
-        if judge is self.sketch:
+        undecided = newcomers if by is None else self._undecided(newcomers, by, margin)
+        if by is self.sketch:
             limit = max(self.settings.max_sketch_undecided * len(newcomers), self.settings.min_observed)
             self.sketch_pays = len(undecided) <= limit
         self.sample.active.admit(undecided, margin)
 
-    def _undecided(self, newcomers: IndexArray, judge: Features, margin: float) -> IndexArray:
+    def _undecided(self, newcomers: IndexArray, by: Features, margin: float) -> IndexArray:
         """Those that a sketch, or the points themselves, do not place safely beyond the margin.
 
         How safely, its error for active examples says.
         """
         active, solution = self.sample.active, self.sample.solution
-        exact = judge is solution.features
+        exact = by is solution.features
         known = active.examples[:0] if exact else active.not_supporting(self.settings.min_observed)
-        error: NDArray[np.float64] = solution.responses_at(known, judge) - solution.responses[:, known]
+        error: NDArray[np.float64] = solution.responses_at(known, by) - solution.responses[:, known]
         safely = margin + self.settings.sketch_deviations * np.sqrt(
             np.sum(error**2, axis=1, keepdims=True) / max(len(known), 1)
         )
-        return newcomers[solution.within(newcomers, solution.responses_at(newcomers, judge), safely)]
+        return newcomers[solution.within(newcomers, solution.responses_at(newcomers, by), safely)]
 
     def _learn(self) -> None:
         """See how the margins of screened examples have changed since."""

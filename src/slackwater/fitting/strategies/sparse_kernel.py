@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.estimate import estimated_sum
-from slackwater.fitting.outcome import Ending, ending, with_losses
+from slackwater.fitting.result import BinaryResult, result_of, with_losses
 from slackwater.fitting.sample import Start
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.gram.features import Features
@@ -31,7 +31,7 @@ from slackwater.stopping import Progress, StopReason, first_reason
 NAME = "sparse_kernel"
 
 
-def attempt(start: Start) -> list[Ending] | None:
+def attempt(start: Start) -> list[BinaryResult] | None:
     """Models on sparse rows, to the tolerance stated or to that which the sample chooses; None if they do not pay."""
     context = start.context
     training = _prepared(context, start.features)
@@ -73,23 +73,23 @@ class SparseKernelTraining:
     features: Features
     order: IndexArray
 
-    def approximate(self, tol: float) -> list[Ending]:
+    def approximate(self, tol: float) -> list[BinaryResult]:
         """Models with a gap of ``tol``, estimated from some of the examples."""
         settings = self.context.settings.sparse_kernel
         limit = (1.0 + self.context.settings.tolerance.max_unknown) * tol
-        judges = self.context.rng.permutation(self.narrow.n)[: settings.audit_examples]
+        examples = self.context.rng.permutation(self.narrow.n)[: settings.audit_examples]
         tasks = self.context.tasks(self.narrow, tol)
         for _ in range(settings.max_corrections):
-            reached = self.context.drive(tasks, self.narrow)
-            endings = [self._judged(task, judges) for task in tasks]
-            gap = float(np.mean([each.assessment.gap for each in endings]))
+            reached = self.context.solve_stage(tasks, self.narrow)
+            results = [self._audited(task, examples) for task in tasks]
+            gap = float(np.mean([each.assessment.gap for each in results]))
             if not reached or self.context.decide(NAME, "relative gap with all kernel values", gap, "<=", limit):
-                return endings
+                return results
             self._correct(tasks)
             self._go_on(tasks, tol)
         return self._on_whole_rows(tasks, tol)
 
-    def exact(self, tol: float) -> list[Ending]:
+    def exact(self, tol: float) -> list[BinaryResult]:
         """Models whose gap, with all values, is ``tol``."""
         settings = self.context.settings.sparse_kernel
         refinement = settings.refinement
@@ -98,11 +98,11 @@ class SparseKernelTraining:
         tasks = self.context.tasks(self.narrow, aim)
         before = np.inf
         while True:
-            reached = self.context.drive(tasks, self.narrow)
+            reached = self.context.solve_stage(tasks, self.narrow)
             self._correct(tasks)
-            self.context.drive(tasks, self.narrow)  # all have ended: it assesses them as they are now
+            self.context.solve_stage(tasks, self.narrow)  # all have ended: it assesses them as they are now
             if not reached or all(self._is_within(task, tol) for task in tasks):
-                return [_renumbered(ending(self.context.solver, task), self.order) for task in tasks]
+                return [_renumbered(result_of(self.context.solver, task), self.order) for task in tasks]
             gap = max(task.assessment.gap for task in tasks if task.assessment is not None)
             if aim == finest and gap > settings.min_progress * before:  # a tolerance near the rounding of the rows
                 return self._on_whole_rows(tasks, tol)
@@ -129,33 +129,33 @@ class SparseKernelTraining:
         progress = Progress(0, 0, 0.0, gap=task.assessment.gap, violation=task.assessment.violation)
         return first_reason(self.context.stopping.make_goals(tol), progress) is StopReason.TOLERANCE
 
-    def _on_whole_rows(self, tasks: Sequence[Task], tol: float) -> list[Ending]:
+    def _on_whole_rows(self, tasks: Sequence[Task], tol: float) -> list[BinaryResult]:
         """From where the narrow rows have come to, the usual way."""
         finer = self.context.tasks(self.whole, tol)
         for task, done in zip(finer, tasks, strict=True):
             task.state.step = done.state.step
             task.state.alpha[self.order] = done.state.alpha
             task.state.responses[self.order] = done.state.responses
-        self.context.drive(finer, self.whole)
-        return [ending(self.context.solver, task) for task in finer]
+        self.context.solve_stage(finer, self.whole)
+        return [result_of(self.context.solver, task) for task in finer]
 
-    def _judged(self, task: Task, judges: IndexArray) -> Ending:
-        """The ending with all kernel values, estimated from some of the examples."""
-        found = ending(self.context.solver, task)
+    def _audited(self, task: Task, examples: IndexArray) -> BinaryResult:
+        """The result with all kernel values, estimated from some of the examples."""
+        found = result_of(self.context.solver, task)
         support, coefficients, bias = found.expansion.support, found.expansion.coefficients, found.expansion.bias
         scale = self.context.solver.scaling(task.problem, task.state).scale
-        labels = task.problem.labels[judges]
-        caps = task.state.caps[judges]
-        values = self.features.values(self.order[judges], self.order[support], coefficients[None, :])[:, 0]
-        shown = scale * task.state.responses[judges] + labels * bias
+        labels = task.problem.labels[examples]
+        upper = task.state.upper[examples]
+        values = self.features.values(self.order[examples], self.order[support], coefficients[None, :])[:, 0]
+        shown = scale * task.state.responses[examples] + labels * bias
         losses = np.maximum(0.0, 1.0 - labels * (values + bias)) - np.maximum(0.0, 1.0 - shown)
-        hidden = estimated_sum(caps * losses, task.problem.n, 0.0)
+        hidden = estimated_sum(upper * losses, task.problem.n, 0.0)
         cost = self.context.solver.C * task.problem.total_weight
-        assessment, complete = with_losses(found.assessment, hidden, cost), len(judges) == task.problem.n
+        assessment, complete = with_losses(found.assessment, hidden, cost), len(examples) == task.problem.n
         return _renumbered(found._replace(assessment=assessment, certified=complete), self.order)
 
 
-def _renumbered(found: Ending, numbers: IndexArray) -> Ending:
+def _renumbered(found: BinaryResult, numbers: IndexArray) -> BinaryResult:
     """The same, with the numbers that the examples have in the whole."""
     coefficients = np.zeros(len(numbers))
     coefficients[numbers[found.expansion.support]] = found.expansion.coefficients

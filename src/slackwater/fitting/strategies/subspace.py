@@ -19,7 +19,7 @@ from slackwater.fitting.comparison import compare
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decision
 from slackwater.fitting.dual_solution import DualSolution
-from slackwater.fitting.outcome import Ending, ending
+from slackwater.fitting.result import BinaryResult, result_of
 from slackwater.fitting.sample import Sample, Start
 from slackwater.fitting.subspace.basis import Basis, early_decay, independent_basis, make_orthonormal, smooth_basis
 from slackwater.fitting.subspace.fit import Shortage, SubspaceFit, fitted, projected
@@ -45,7 +45,7 @@ class Landmarks(NamedTuple):
     smooth: bool  # whether they span nearly everything
 
 
-def attempt(start: Start) -> list[Ending] | None:
+def attempt(start: Start) -> list[BinaryResult] | None:
     """Models in the subspace of some landmarks for all examples; None where the optimum is not near enough to one."""
     context, sample = start.context, start.sample
     if not sample.reached:
@@ -57,18 +57,18 @@ def attempt(start: Start) -> list[Ending] | None:
     expected = sample.active.support_fraction() * n / len(solution.problems)
     if not context.decide(NAME, "support vectors expected, a problem", expected, ">=", settings.min_support_vectors):
         return None
-    optima = [ending(context.solver, task).assessment.bound for task in sample.active.tasks]
+    optima = [result_of(context.solver, task).assessment.bound for task in sample.active.tasks]
     for choose in (_noisy_landmarks, _smooth_landmarks):
         landmarks = choose(context, sample)
         if landmarks is None:
             continue
         try:
-            endings = _Trial(context, sample, landmarks).run(optima)
+            results = _Trial(context, sample, landmarks).run(optima)
         except np.linalg.LinAlgError:  # single precision cannot tell the landmarks apart where C is that large
             context.note(Decision(NAME, "Cholesky decomposition", math.nan, "", "declined", context.clock.seconds()))
             continue
-        if endings is not None or sample.seen > sample.size:  # the sample has grown: its landmarks are gone
-            return endings
+        if results is not None or sample.seen > sample.size:  # the sample has grown: its landmarks are gone
+            return results
     return None
 
 
@@ -133,7 +133,7 @@ class _Trial:
     def solution(self) -> DualSolution:
         return self.sample.solution
 
-    def run(self, optima: Sequence[float]) -> list[Ending] | None:
+    def run(self, optima: Sequence[float]) -> list[BinaryResult] | None:
         """From the sample's optima to models for all examples; None where something speaks against the subspace."""
         settings = self.context.settings.subspace
         most = (1.0 + settings.max_excess) * sum(optima)
@@ -162,7 +162,7 @@ class _Trial:
             costs = fit.objectives_without_smoothing(width) if smooth else fit.objectives()
         return fit, costs
 
-    def _for_all(self, fit: SubspaceFit, gaps: Sequence[float]) -> list[Ending] | None:
+    def _for_all(self, fit: SubspaceFit, gaps: Sequence[float]) -> list[BinaryResult] | None:
         """From models for the sample by those for a part, which are tested, to models for all."""
         sample, settings, n = self.sample, self.context.settings.subspace, self._features.n
         shuffled = sample.shuffled
@@ -194,7 +194,7 @@ class _Trial:
             lost = self._shortage(fit, shuffled)
             if not self._suffices(lost, lost.by_half):
                 return None
-        return self._endings(fit, points, gaps, cut_short)
+        return self._results(fit, points, gaps, cut_short)
 
     def _suffices(self, lost: Shortage, expected: float) -> bool:
         """Whether further landmarks would gain little, if half of these lose ``expected`` with all examples."""
@@ -234,14 +234,14 @@ class _Trial:
             extrapolated.append(min(1.0, now + max(settings.gap_growth * (now - before), settings.gap_allowance * now)))
         return extrapolated
 
-    def _endings(
+    def _results(
         self, fit: SubspaceFit, points: IndexArray, gaps: Sequence[float], cut_short: StopReason | None
-    ) -> list[Ending] | None:
+    ) -> list[BinaryResult] | None:
         """The models for all examples; None if the coefficients of the landmarks lose what the coordinates gain."""
         values = [problem.values(model) for problem, model in zip(fit.problems, fit.models, strict=True)]
         expansions = [_expansion(model, points, self.landmarks.basis) for model in fit.models]
         lost = self._lost_by_coefficients(expansions, [each[np.argsort(self.sample.shuffled)] for each in values])
-        settings, endings = self.context.settings.subspace, []
+        settings, results = self.context.settings.subspace, []
         costs = [
             problem.objective(model, each)
             for problem, model, each in zip(fit.problems, fit.models, values, strict=True)
@@ -254,8 +254,8 @@ class _Trial:
             bound = 0.0 if cut_short else (1.0 - gaps[number]) * costs[number]
             assessment = self._assessment(number, model, costs[number], bound)
             reason, steps = cut_short or StopReason.CONVERGED, self.solution.steps[number]
-            endings.append(Ending(expansions[number], assessment, reason, steps, certified=False))
-        return endings
+            results.append(BinaryResult(expansions[number], assessment, reason, steps, certified=False))
+        return results
 
     def _lost_by_coefficients(self, expansions: list[Expansion], values: list[Doubles]) -> list[float]:
         """By how much losses exceed those of the values, since coefficients may be large and cancel."""
@@ -266,9 +266,9 @@ class _Trial:
         found = self._features.values(some, expansions[0].support, coefficients).T
         lost = []
         for number, problem in enumerate(solution.problems):
-            labels, caps = problem.labels[some], solution.solver.caps(problem)[some]
-            own = hinge_total(labels * (found[number] + expansions[number].bias), caps)
-            lost.append((own - hinge_total(labels * values[number][some], caps)) * whole.n / len(some))
+            labels, upper = problem.labels[some], solution.solver.upper_bounds(problem)[some]
+            own = hinge_total(labels * (found[number] + expansions[number].bias), upper)
+            lost.append((own - hinge_total(labels * values[number][some], upper)) * whole.n / len(some))
         return lost
 
     def _assessment(self, number: int, model: SubspaceModel, cost: float, bound: float) -> Assessment:
@@ -297,7 +297,7 @@ class _Trial:
             SubspaceProblem(
                 coordinates,
                 problem.labels[examples],
-                solver.caps(problem)[examples],
+                solver.upper_bounds(problem)[examples],
                 solver.coupling.free_bias,
                 self._features.workers,
             )

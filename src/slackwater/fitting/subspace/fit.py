@@ -44,9 +44,9 @@ class SubspaceFit(NamedTuple):
             costs.append(problem.objective(model, values) - problem.lost_by_smoothing(values, width))
         return costs
 
-    def shortage(self, width: float, judges: IndexArray) -> Shortage:
+    def shortage(self, width: float, examples: IndexArray) -> Shortage:
         """How much more some of the landmarks would cost, judged by some of the examples."""
-        judged = SubspaceFit(subsampled(self.problems, judges), self.models)
+        judged = SubspaceFit(subsampled(self.problems, examples), self.models)
         pairs = zip(judged.problems, judged.models, strict=True)
         lost = np.sum([losses_of_fewer_landmarks(*pair, width, (0.5, 0.75)) for pair in pairs], axis=0)
         return Shortage(*(lost / max(sum(judged.objectives()), 1e-300)))

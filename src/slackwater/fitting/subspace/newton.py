@@ -73,7 +73,7 @@ def losses_of_fewer_landmarks(
 
 
 class SmoothedHingeHessian:
-    """The examples where the smoothed hinge is curved, and Σ cap_i z_i z_iᵀ and Σ cap_i z_i over them.
+    """The examples where the smoothed hinge is curved, and Σ u_i z_i z_iᵀ and Σ u_i z_i over them.
 
     From one step to the next few examples come and go, and only theirs are added and taken away.
     """
@@ -109,16 +109,16 @@ class SmoothedHingeHessian:
 
     def by_bias(self, width: float) -> float:
         """The second derivative by the bias."""
-        return float(self._problem.caps @ self._inside) / width
+        return float(self._problem.upper @ self._inside) / width
 
     def _add(self, examples: NDArray[np.intp], times: float) -> None:
         """Add the examples' products, chunks of them on several threads."""
-        coordinates, caps = self._problem.coordinates, self._problem.caps
+        coordinates, upper = self._problem.coordinates, self._problem.upper
         size = min(CHUNK, max(_MIN_CHUNK, math.ceil(len(examples) / 4)))
 
         def products(start: int) -> tuple[Floats, Floats]:
             chunk = examples[start : start + size]
-            roots = np.sqrt(caps[chunk]).astype(coordinates.dtype)
+            roots = np.sqrt(upper[chunk]).astype(coordinates.dtype)
             with self._buffers.lent(len(chunk), coordinates.shape[1]) as scaled:
                 np.take(coordinates, chunk, axis=0, out=scaled, mode="clip")  # "raise" would copy
                 scaled *= roots[:, None]
@@ -139,7 +139,7 @@ def _slopes(problem: SubspaceProblem, values: Doubles, width: float) -> Doubles:
 def _smoothed_objective(problem: SubspaceProblem, model: SubspaceModel, values: Doubles, width: float) -> float:
     slopes = _slopes(problem, values, width)
     beyond = np.maximum(1.0 - problem.labels * values - 0.5 * width, 0.0)
-    loss = float(problem.caps @ (0.5 * width * slopes**2 + beyond))
+    loss = float(problem.upper @ (0.5 * width * slopes**2 + beyond))
     return 0.5 * float(model.weights @ model.weights) + loss
 
 
@@ -147,7 +147,7 @@ def _newton_direction(
     problem: SubspaceProblem, model: SubspaceModel, values: Doubles, hessian: SmoothedHingeHessian, width: float
 ) -> SubspaceModel:
     slopes = _slopes(problem, values, width)
-    coefficients = problem.labels * problem.caps * slopes
+    coefficients = problem.labels * problem.upper * slopes
     gradient = problem.rmatvec(coefficients) - model.weights
     hessian.move_to(slopes)
     try:
@@ -172,7 +172,7 @@ def _search(
     """How far to go: to where the objective is nearly flat. Its slope rises with the length, linearly between kinks."""
     (model, values), (direction, change) = here, way
     shortfall, gain = 1.0 - problem.labels * values, problem.labels * change
-    weighted = problem.caps * gain
+    weighted = problem.upper * gain
     norm, rise = float(model.weights @ direction.weights), float(direction.weights @ direction.weights)
 
     def slope(length: float) -> float:

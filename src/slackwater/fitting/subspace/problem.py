@@ -1,7 +1,7 @@
 r"""The SVM in the subspace of some landmarks: a linear SVM in orthonormal coordinates of that subspace.
 
 .. math:: \min_{w \in \mathrm{span}\{\Phi(x_p)\},\, b}
-    \tfrac12 \|w\|^2 + \sum_i \mathrm{cap}_i \max(0, 1 - y_i (\langle w, \Phi(x_i)\rangle + b))
+    \tfrac12 \|w\|^2 + \sum_i u_i \max(0, 1 - y_i (\langle w, \Phi(x_i)\rangle + b))
 
 Newton's method solves it in a few passes over the examples once the corner of the hinge is smoothed (huberised).
 """
@@ -36,7 +36,7 @@ class SubspaceProblem:
 
     coordinates: Floats  # (n, m)
     labels: NDArray[np.int8]
-    caps: Doubles
+    upper: Doubles  # u_i = C ω_i
     free_bias: bool
     workers: Workers
 
@@ -54,7 +54,7 @@ class SubspaceProblem:
     def objective(self, model: SubspaceModel, values: Doubles | None = None) -> float:
         """With the hinge as it is; ``values`` are the model's, if they are known."""
         shortfall = 1.0 - self.labels * (self.values(model) if values is None else values)
-        return 0.5 * float(model.weights @ model.weights) + float(self.caps @ np.maximum(0.0, shortfall))
+        return 0.5 * float(model.weights @ model.weights) + float(self.upper @ np.maximum(0.0, shortfall))
 
     def lost_by_smoothing(self, values: Doubles, width: float) -> float:
         """How much less the optimum may cost than the minimiser of the smoothed objective, which has these values.
@@ -62,7 +62,7 @@ class SubspaceProblem:
         The slopes are a feasible dual point then, and this is what its value is below the objective.
         """
         shortfall = 1.0 - self.labels * values
-        return float(self.caps @ (np.maximum(0.0, shortfall) - hinge_slope(shortfall, width) * shortfall))
+        return float(self.upper @ (np.maximum(0.0, shortfall) - hinge_slope(shortfall, width) * shortfall))
 
     def rmatvec(self, coefficients: Doubles) -> Doubles:
         """Σ coefficient_i z_i."""
@@ -82,7 +82,7 @@ def subsampled(problems: Sequence[SubspaceProblem], kept: NDArray[np.intp]) -> l
     """Problems that share their coordinates, with some of the examples, which represent the others."""
     coordinates, factor = problems[0].coordinates[kept], len(problems[0].labels) / len(kept)
     return [
-        replace(problem, coordinates=coordinates, labels=problem.labels[kept], caps=factor * problem.caps[kept])
+        replace(problem, coordinates=coordinates, labels=problem.labels[kept], upper=factor * problem.upper[kept])
         for problem in problems
     ]
 

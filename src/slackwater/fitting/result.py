@@ -13,8 +13,8 @@ from slackwater.stopping import StopReason
 from slackwater.tracing import Recorder
 
 
-class Ending(NamedTuple):
-    """What became of one binary problem."""
+class BinaryResult(NamedTuple):
+    """What one binary problem ended with."""
 
     expansion: Expansion
     assessment: Assessment
@@ -32,22 +32,22 @@ class Previous(NamedTuple):
     states: list[Any]
 
 
-class Outcome(NamedTuple):
+class FitResult(NamedTuple):
     """What a fit leaves behind."""
 
-    endings: list[Ending]
+    binary_results: list[BinaryResult]
     recorder: Recorder
     previous: Previous | None = None
     strategy: str = ""
     decisions: Decisions | None = None
 
 
-def ending(solver: Solver, task: Task) -> Ending:
+def result_of(solver: Solver, task: Task) -> BinaryResult:
     """What a task that has ended leaves: the model it was to reach, or else the best one on the way."""
     if task.assessment is None or task.reason is None:
         raise RuntimeError("the training loop ended without assessing a model")
     expansion, assessment = _final_model(solver, task, task.assessment)
-    return Ending(expansion, assessment, task.reason, int(task.state.step))
+    return BinaryResult(expansion, assessment, task.reason, int(task.state.step))
 
 
 def _final_model(solver: Solver, task: Task, assessment: Assessment) -> tuple[Expansion, Assessment]:

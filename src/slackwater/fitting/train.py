@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from slackwater.checkpoint import Saved, read_checkpoint, require_writable, write_checkpoint
 from slackwater.fitting.context import FitContext
-from slackwater.fitting.outcome import Outcome, Previous, ending
+from slackwater.fitting.result import FitResult, Previous, result_of
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.solvers.base import Solver
 from slackwater.solvers.drive import HoldoutBest, Task, epochs_made
@@ -24,7 +24,7 @@ from slackwater.workers import Workers
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 
-def train(context: FitContext, tol: float, training_set: TrainingSet, workers: Workers | None = None) -> Outcome:
+def train(context: FitContext, tol: float, training_set: TrainingSet, workers: Workers | None = None) -> FitResult:
     """Train one model for each binary problem of the set to a tolerance; with ``workers``, side by side."""
     solver, persistence = context.solver, context.persistence
     tasks = context.tasks(training_set, tol)
@@ -37,10 +37,10 @@ def train(context: FitContext, tol: float, training_set: TrainingSet, workers: W
         checkpointer = Checkpointer(persistence.checkpoint, owner, tasks, context.recorder)
         context.clock = checkpointer.resume(solver, training_set, context.clock)
         callbacks.append(checkpointer)
-    context.run(tasks, training_set, workers, callbacks)
+    context.run_loop(tasks, training_set, workers, callbacks)
     states = [task.state for task in tasks]
     previous = Previous(data, repr(solver), context.seed, states) if persistence.keep else None
-    return Outcome([ending(solver, task) for task in tasks], context.recorder, previous)
+    return FitResult([result_of(solver, task) for task in tasks], context.recorder, previous)
 
 
 def _identity(solver: Solver, training_set: TrainingSet) -> str:
