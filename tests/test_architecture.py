@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import slackwater
+from slackwater.kernels import Custom
+from slackwater.kernels.registry import KERNELS
 
 PACKAGE = Path(slackwater.__file__).parent
 
@@ -83,6 +85,19 @@ def test_only_compiled_loops_import_the_compiler() -> None:
 def test_importing_the_package_does_not_load_the_compiler() -> None:
     code = "import sys, slackwater, slackwater.water, slackwater.baselines; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_only_the_registry_knows_kernels_by_their_names() -> None:
+    """Others ask what a kernel can do: no comparison with a name of one, outside ``kernels``."""
+    asking = {
+        f"{module}:{node.lineno}"
+        for module, path in modules()
+        if module.split(".")[0] != "kernels"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Compare | ast.match_case)
+        and any(isinstance(part, ast.Constant) and part.value in {*KERNELS, Custom.name} for part in ast.walk(node))
+    }
+    assert not asking
 
 
 def test_files_can_be_read_in_one_sitting() -> None:

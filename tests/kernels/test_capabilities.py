@@ -11,19 +11,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris, make_moons
 
 import slackwater
 from slackwater import SVC, SBPClassifier
 from slackwater._jit import processor_has
+from slackwater.errors import IndefiniteKernelError, IndefiniteKernelWarning
 from slackwater.gram.compressed import compressions
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.narrow import NEGLIGIBLE, NarrowRows
 from slackwater.kernels import Custom, Gaussian, Kernel, Laplacian, Linear, _grid_loops, as_points, make_kernel
+from slackwater.kernels.dot import Polynomial, Sigmoid
 from slackwater.points.leaves import Leaves
 from slackwater.workers import Workers
 
 PACKAGE = Path(slackwater.__file__).parent
+KINDS = (Gaussian, Laplacian, Linear, Polynomial, Sigmoid, Custom)
 
 
 @dataclass(frozen=True)
@@ -142,9 +146,60 @@ def test_nobody_outside_kernels_asks_for_the_class_of_a_kernel() -> None:
         for path in PACKAGE.rglob("*.py")
         if path.parent.name != "kernels"
         for line in path.read_text().splitlines()
-        if "isinstance(" in line and any(f"{name})" in line for name in ("Gaussian", "Laplacian", "Custom", "Linear"))
+        if "isinstance(" in line and any(f"{kind.__name__})" in line for kind in KINDS)
     ]
     assert asking == []
+
+
+@dataclass(frozen=True)
+class Tanh(Kernel):
+    """K(x, z) = tanh(<x, z> / 2): the sigmoid kernel under another name and class."""
+
+    name = "tanh"
+    known_indefinite = True
+
+    def fill(self, left: Any, right: Any, out: np.ndarray) -> None:
+        out[...] = np.tanh(0.5 * left.raw @ right.raw.T)
+
+    def diagonal(self, points: Any) -> np.ndarray:
+        return np.tanh(0.5 * (points.raw**2).sum(axis=1))
+
+
+class UndeclaredTanh(Tanh):
+    """The same values, with nothing declared."""
+
+    known_indefinite = False
+
+
+def test_a_kernel_known_to_be_indefinite_is_warned_of_and_another_is_refused() -> None:
+    X, y = (each[:100] for each in load_iris(return_X_y=True))
+    X = X - X.mean(axis=0)
+    with pytest.warns(IndefiniteKernelWarning, match=r"the tanh kernel is not positive .* gap_ is nan\.$"):
+        model = SBPClassifier(0.02, kernel=Tanh(), max_iter=500).fit(X, y)
+    assert np.isnan(model.gap_)
+    with pytest.raises(IndefiniteKernelError, match="smallest eigenvalue"):
+        SBPClassifier(0.02, kernel=UndeclaredTanh(), max_iter=500).fit(X, y)
+
+
+def test_a_kernel_known_to_be_indefinite_is_not_taken_for_semidefinite_on_data_that_do_not_show_it() -> None:
+    X, y = np.eye(2), [0, 1]
+    with pytest.warns(IndefiniteKernelWarning, match="the tanh kernel is not positive semi-definite:"):
+        SVC(kernel=Tanh()).fit(X, y)
+    assert SVC(kernel=UndeclaredTanh()).fit(X, y).gap_ < 1e-3
+
+
+def test_weights_of_the_features_exist_where_the_kernel_is_their_inner_product() -> None:
+    class Plain(Linear):
+        name = "plain"
+
+    class Undeclared(Plain):
+        is_inner_product = False
+
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    model = SVC(kernel=Plain()).fit(X, y)
+    np.testing.assert_allclose(X @ model.coef_[0] + model.intercept_, model.decision_function(X))
+    with pytest.raises(AttributeError, match="this model's kernel is 'plain'"):
+        _ = SVC(kernel=Undeclared()).fit(X, y).coef_
 
 
 @pytest.mark.skipif(not processor_has("avx512vnni"), reason="no such instruction")

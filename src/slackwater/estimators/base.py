@@ -118,8 +118,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def coef_(self) -> NDArray[np.float64]:
         """Weights of the features, for the linear kernel only: other kernels have no finite w."""
         check_is_fitted(self)
-        name = "precomputed" if self._kernel is None else self._kernel.name
-        if name != "linear":
+        if self._kernel is None or not self._kernel.is_inner_product:
+            name = "precomputed" if self._kernel is None else self._kernel.name
             raise AttributeError(f"coef_ exists for kernel='linear' only, and this model's kernel is {name!r}.")
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 

@@ -27,7 +27,7 @@ from slackwater.workers import Workers
 # Whether the kernel is positive semi-definite: of the kernel (None: its values were given), rows, chance
 KernelCheck = Callable[[Kernel | None, RowSource, np.random.Generator], bool]
 
-_SIGMOID_TOLERANCE = -1e-4  # smallest eigenvalue relative to the largest, from which on a sigmoid is indefinite
+_MIN_EIGENVALUE = -1e-4  # relative to the largest: below, a kernel known to be indefinite is so on the data
 
 
 @dataclass(frozen=True)
@@ -182,13 +182,13 @@ def _held_out(
 
 
 def require_semidefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.Generator) -> bool:
-    """Whether margins are defined; an indefinite kernel is an error, but for the sigmoid, known to be one."""
-    if kernel is not None and kernel.name == "sigmoid":
+    """Whether margins are defined; an indefinite kernel is an error, unless it is known to be one."""
+    if kernel is not None and kernel.known_indefinite:
         smallest = smallest_relative_eigenvalue(rows, rng)
-        if smallest < _SIGMOID_TOLERANCE:
+        if smallest < _MIN_EIGENVALUE:
             warnings.warn(
-                f"the sigmoid kernel is not positive semi-definite on this data (eigenvalue {smallest:.2g} of "
-                "the largest): training is a heuristic and gap_ is nan. Smaller gamma and coef0 help.",
+                f"the {kernel.name} kernel is not positive semi-definite on this data (eigenvalue {smallest:.2g} of "
+                f"the largest): training is a heuristic and gap_ is nan. {kernel.indefinite_remedy}".rstrip(),
                 IndefiniteKernelWarning,
                 stacklevel=5,
             )
@@ -203,7 +203,7 @@ def require_semidefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.
 def warn_if_indefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.Generator) -> bool:
     """Whether margins are defined; where not, warn that training ends at a stationary point, without a gap.
 
-    The sigmoid is never taken for semi-definite: there are always points on which it is not.
+    A kernel known to be indefinite is never taken for semi-definite: there are always points on which it is not.
     """
     if kernel is not None and kernel.positive_semidefinite:
         return True
@@ -213,7 +213,7 @@ def warn_if_indefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.Ge
         if isinstance(rows, PrecomputedRows):
             require_bounded(rows.matrix)
         check_positive_semidefinite(rows, rng)
-        if name != "sigmoid":
+        if kernel is None or not kernel.known_indefinite:
             return True
     except IndefiniteKernelError:
         shown = " on this data"

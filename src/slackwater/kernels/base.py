@@ -31,6 +31,13 @@ class Kernel(ABC):
         :math:`K(x, x) = 1` by formula, so that the diagonal costs no evaluations.
     positive_semidefinite : bool
         The formula guarantees it; else a sample of points is tested.
+    known_indefinite : bool
+        There are points on which the formula is not positive semi-definite, and it is used all the same: where they
+        are among the data, that is a reason to warn, not to refuse.
+    indefinite_remedy : str
+        A sentence for that warning: how to come nearer to a semi-definite kernel.
+    is_inner_product : bool
+        :math:`K(x, z) = \\langle x, z\\rangle`, so that :math:`w = \\sum_i a_i x_i` is a vector of the features.
     reentrant : bool
         ``fill`` may run in several threads at once.
     bounded_by_one : bool
@@ -47,6 +54,9 @@ class Kernel(ABC):
     name: ClassVar[str]
     unit_diagonal: bool = False
     positive_semidefinite: bool = False
+    known_indefinite: bool = False
+    indefinite_remedy: str = ""
+    is_inner_product: bool = False
     reentrant: bool = False
     bounded_by_one: bool = False
     shift_invariant: bool = False

@@ -22,6 +22,7 @@ class Linear(Kernel):
 
     name = "linear"
     positive_semidefinite = True
+    is_inner_product = True
     reentrant = True
 
     def prepared(self, points: Points) -> Points:
@@ -110,6 +111,8 @@ class Sigmoid(Kernel):
     gamma: float
     coef0: float
     name = "sigmoid"
+    known_indefinite = True
+    indefinite_remedy = "Smaller gamma and coef0 help."
     reentrant = True
 
     def __post_init__(self) -> None:
