@@ -19,7 +19,7 @@ from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.solvers.drive import Task, drive, interrupt_flag
 from slackwater.stopping import Progress, StoppingRule, StopReason
-from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder, Watch
+from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder, Snapshot, Watch
 from slackwater.workers import Workers
 
 
@@ -94,6 +94,13 @@ class FitContext:
         decision = decide(strategy, measured, value, relation, limit, forced, self.clock.seconds())
         self.note(decision)
         return decision.positive
+
+    def show(self, row: Snapshot, progress: Progress) -> None:
+        """An assessment, to everybody who watches."""
+        with self.clock.paused():
+            for callback in self.callbacks:
+                callback.assessed(row)
+                callback.tick(progress)
 
     def note(self, decision: Decision) -> None:
         self.decisions.append(decision)

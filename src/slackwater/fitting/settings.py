@@ -36,6 +36,20 @@ class ToleranceSettings:
 
 
 @dataclass(frozen=True)
+class ChunkingSettings:
+    """The exact solution by a working set whose kernel matrix is in memory."""
+
+    max_examples: int = 16384  # of the problem
+    max_working_set: int = 8192  # examples: a matrix of 256 MB in single precision
+    max_at_once: int = 1024  # examples that are all in the working set from the start: their matrix takes a millisecond
+    sample: int = 512  # the first working set of others
+    share_at_once: float = 0.6  # of the examples expected to be in the working set, for all of them to join
+    growth: float = 2.0  # times the working set: violators that join in a round
+    few_violators: float = 0.1  # of the working set, with which the final tolerance is aimed at
+    coarse_tolerance: float = 0.1  # violation to which earlier rounds are solved
+
+
+@dataclass(frozen=True)
 class PrecisionSettings:
     """Single or double precision (the rule for kernel values is in ``gram/precision.py``)."""
 
@@ -144,6 +158,7 @@ class Settings:
     fallback_examples: int = 2048  # by which two models are compared when a budget ends a fit
     sample: SampleSettings = field(default_factory=SampleSettings)
     tolerance: ToleranceSettings = field(default_factory=ToleranceSettings)
+    chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     precision: PrecisionSettings = field(default_factory=PrecisionSettings)
     sparse_kernel: SparseKernelSettings = field(default_factory=SparseKernelSettings)
     subspace: SubspaceSettings = field(default_factory=SubspaceSettings)

@@ -72,9 +72,9 @@ class TrainingSet:
     def problems(self, n_classes: int) -> list[Problem]:
         """One problem for two classes (the second is positive), else each class against the rest."""
         positive = [1] if n_classes == 2 else range(n_classes)
-        return [self._problem(self.codes == code) for code in positive]
+        return [self.problem(self.codes == code) for code in positive]
 
-    def _problem(self, positive: NDArray[np.bool_]) -> Problem:
+    def problem(self, positive: NDArray[np.bool_]) -> Problem:
         training = np.where(self.held_out, 0.0, self.weights)
         uniform = not self.held_out.any() and bool((self.weights == 1.0).all())
         return Problem(

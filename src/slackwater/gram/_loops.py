@@ -120,3 +120,26 @@ def gather(
                 value = step * np.float64(row[columns[j]])
                 out[k, j] = value
                 out[j, k] = value
+
+
+_TILE = 64  # values: a square of them stays in the first-level cache
+
+
+@compiled
+def mirror(values: NDArray[np.floating], first: int) -> None:
+    """Of a square whose rows from ``first`` on are known, the columns from there on: it is symmetric."""
+    n = values.shape[0]
+    for top in range(first, n, _TILE):
+        for left in range(0, first, _TILE):
+            for i in range(top, min(top + _TILE, n)):
+                for j in range(left, min(left + _TILE, first)):
+                    values[j, i] = values[i, j]
+
+
+@compiled
+def submatrix(values: NDArray[np.floating], places: NDArray[np.intp], out: NDArray[np.floating]) -> None:
+    """out[k, l] <- values[places[k], places[l]]."""
+    for k in range(places.size):
+        row, target = values[places[k]], out[k]
+        for m in range(places.size):
+            target[m] = row[places[m]]

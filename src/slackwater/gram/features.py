@@ -67,6 +67,12 @@ class Features:
         found = self.kernel.on_grid(self.workers, points)
         return self if found is None else replace(self, points=found[0])
 
+    def fill_block(self, left: IndexArray, right: IndexArray, out: Floats) -> None:
+        """Write the kernel values of some points with others into ``out``: shape (len(left), len(right))."""
+        self.ledger.charge(self.ledger.account, out.size)
+        with named_by(self.names[left], self.names[right]):
+            block(self.kernel, self.points.take(left), self.points.take(right), out=out, workers=self.workers)
+
     def columns(self, indices: IndexArray) -> Floats:
         """Kernel values of all points with some of them: shape (n, len(indices)), the caller's own."""
         others = self.part(indices)

@@ -18,7 +18,7 @@ from slackwater.points import in_double
 
 SINGLE = float(np.finfo(np.float32).eps)  # what single precision may be off by in a kernel value of about one
 MAX_ERROR = 0.3  # margins that responses may be off by at the very most, whatever precision the data have
-MIN_EXAMPLES = 2048  # with fewer, faster rows save nothing worth their rounding
+MIN_EXAMPLES = 512  # with fewer, faster rows save nothing worth their rounding
 _STORAGE_SHARE = 0.1  # of the tolerance, for the rounding of rows kept in two bytes
 
 

@@ -53,6 +53,9 @@ class Coupling(Protocol):
     def bias(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         """The bias by the optimality conditions."""
 
+    def middle(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
+        """The bias in the middle of the interval that the bounds allow."""
+
 
 @dataclass(frozen=True)
 class Free:
@@ -89,6 +92,9 @@ class Free:
         return Scaling(1.0 / (norm * level), 0.0)
 
     def bias(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
+        return 0.0
+
+    def middle(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         return 0.0
 
 
@@ -143,8 +149,11 @@ class Balanced:
         biases = labels * shortfall
         can_grow, can_shrink = alpha < upper, alpha > 0.0
         free = can_grow & can_shrink
-        if free.any():
-            return float(biases[free].mean())
+        return float(biases[free].mean()) if free.any() else self.middle(labels, upper, alpha, shortfall)
+
+    def middle(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
+        """Between the largest bias that a dual variable that may rise asks for, and the least that one may fall to."""
+        biases, can_grow, can_shrink = labels * shortfall, alpha < upper, alpha > 0.0
         top = biases[np.where(labels > 0, can_grow, can_shrink)].max()
         bottom = biases[np.where(labels > 0, can_shrink, can_grow)].min()
         return 0.5 * float(top + bottom)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from slackwater.fitting import chunking
 from slackwater.fitting.audit import audited
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decision
@@ -24,6 +25,10 @@ def from_scratch(context: FitContext) -> FitResult:
     tol = context.settings.tolerance.exact_gap if stated is None else stated
     any_tolerance = stated is not None or context.persistence.used  # a state may be continued to any tolerance
     features = as_given(context) if any_tolerance else precise_enough(context)
+    if features is not None and context.n_classes == 2 and chunking.possible(context):
+        found = chunking.fit(context, features)
+        if found is not None:
+            return found
     return on_rows_of(features, context, tol)
 
 

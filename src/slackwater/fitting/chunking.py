@@ -1,0 +1,372 @@
+"""Chunking: the dual solved on a working set whose kernel matrix is in memory, until no other example violates it.
+
+Boser, Guyon and Vapnik (1992). A sample is solved, all examples are tested with its solution, violators join the
+working set, and so on. Few rounds are needed, each on a matrix as large as there are support vectors and violators. Of
+up to a thousand examples, or where most become support vectors, all are in the working set at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.expansion import Expansion
+from slackwater.fitting.context import FitContext
+from slackwater.fitting.result import BinaryResult, FitResult
+from slackwater.fitting.settings import ChunkingSettings
+from slackwater.gram.features import Features
+from slackwater.memory import untouched
+from slackwater.objectives import hinge_total
+from slackwater.points import Floats
+from slackwater.solvers.base import Assessment
+from slackwater.solvers.coupling import Coupling, Violations
+from slackwater.stopping import GapBelow, Progress, StoppingRule, StopReason, ViolationBelow, first_reason
+from slackwater.tracing import snapshot
+
+_ROWS_TOGETHER = 1024  # rows of the matrix computed at a time
+_PADDING = 16  # values between the rows of the matrix
+_STEPS_PER_EXAMPLE = 40  # of the solver of the working set, before the clock is looked at
+_MIN_TO_SHRINK = 1536  # examples of a working set: a smaller matrix stays in cache, and a part of it gains nothing
+_PROGRESS = 0.1  # of the violation, that is left by one solution of a part: then others have become part of it
+_SHRUNK_SHARE = 0.7  # of the working set: a larger part is not worth its copy
+_NEAR = 0.1  # margins within which of where they would be violated conditions may soon be
+_MAX_REFRESHES = 50  # solutions of one working set, each from responses computed anew
+_REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
+_INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set
+
+
+@dataclass
+class WorkingSet:
+    """Examples whose kernel values with one another are in memory: the leading square of ``values``."""
+
+    features: Features
+    capacity: int
+
+    def __post_init__(self) -> None:
+        self.indices = np.empty(0, dtype=np.intp)
+        self._store: Floats = np.empty((0, 0), self.features.points.dtype)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @property
+    def values(self) -> Floats:
+        m = len(self)
+        return self._store[:m, :m]
+
+    def admit(self, newcomers: NDArray[np.intp]) -> None:
+        """Compute the values of further examples with those here and with one another."""
+        from slackwater.gram import _loops
+
+        self._reserve(len(self) + len(newcomers))
+        for start in range(0, len(newcomers), _ROWS_TOGETHER):  # with those before them only: the matrix is symmetric
+            rows = newcomers[start : start + _ROWS_TOGETHER]
+            m, self.indices = len(self), np.concatenate([self.indices, rows])
+            self.features.fill_block(rows, self.indices, self.values[m:])
+            _loops.mirror(self.values, m)
+
+    def keep(self, places: NDArray[np.intp]) -> None:
+        """Forget all examples but those at these places."""
+        from slackwater.gram import _loops
+
+        kept = np.empty((len(places), len(places)), self._store.dtype)
+        _loops.submatrix(self.values, places, kept)
+        self.indices = self.indices[places]
+        self.values[:] = kept
+
+    def part(self, places: NDArray[np.intp]) -> Floats:
+        """The values of some of the examples with one another: a copy."""
+        from slackwater.gram import _loops
+
+        out = np.empty((len(places), len(places)), self._store.dtype)
+        _loops.submatrix(self.values, places, out)
+        return out
+
+    def _reserve(self, size: int) -> None:
+        """Room for a larger square; at first as much as is likely to be needed, of which pages are used as they are."""
+        if size <= len(self._store):
+            return
+        if size > self.capacity:
+            raise ValueError(f"a working set has at most {self.capacity} examples, got {size}.")
+        old, m = self.values, len(self)
+        room = min(self.capacity, 4 * size)
+        # Rows a power of two apart would compete for the same lines of the cache.
+        self._store = untouched((room, room + _PADDING), old.dtype)
+        self._store[:m, :m] = old
+
+
+@dataclass
+class Chunking:
+    """One binary problem and how far it has come; every array is aligned with the examples of ``features``."""
+
+    features: Features
+    labels: NDArray[np.int8]
+    upper: NDArray[np.float64]  # of the dual variables: C times the weights
+    order: NDArray[np.intp]  # of the examples, by content
+    coupling: Coupling
+    settings: ChunkingSettings
+    seed: int
+
+    def __post_init__(self) -> None:
+        n = len(self.labels)
+        self.alpha, self.responses = np.zeros(n), np.zeros(n)  # c_i = y_i <w, Φ(x_i)>
+        self.tested = np.zeros(n)  # the dual variables to which the responses of all examples belong
+        self.working = WorkingSet(self.features, min(n, self.settings.max_working_set))
+        self.outside = np.ones(n, dtype=bool)
+
+    @property
+    def n(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def ranks(self) -> NDArray[np.float64]:
+        """Random numbers in the order of content: who joins first."""
+        ranks = np.empty(self.n)
+        ranks[self.order] = np.random.default_rng(self.seed).random(self.n)
+        return ranks
+
+    def first_members(self) -> NDArray[np.intp]:
+        """All examples if they are few; else a random sample, of which an eighth at least is of the rarer class."""
+        size = self.settings.sample
+        if self.n <= self.settings.max_at_once:
+            return self.order
+        shuffled = self.order[np.argsort(self.ranks[self.order])]
+        by_class = [shuffled[self.labels[shuffled] == label] for label in (1, -1)]
+        rarer = min(by_class, key=len)
+        others = max(by_class, key=len)
+        count = min(len(rarer), max(size // 8, size * len(rarer) // self.n))
+        return self._by_content(np.concatenate([rarer[:count], others[: size - count]]))
+
+    def admit(self, newcomers: NDArray[np.intp]) -> None:
+        self.working.admit(newcomers)
+        self.outside[newcomers] = False
+
+    def solve(self, tolerance: float) -> bool:
+        """Solve the working set, its responses computed anew until nothing violates more; False if it does not end.
+
+        A part of it is solved at a time: the free dual variables, and those whose conditions are nearly violated.
+        """
+        members = self.working.indices
+        labels, upper = self.labels[members], self.upper[members]
+        alpha, responses = self.alpha[members], self.responses[members]
+        ended = False
+        for _ in range(_MAX_REFRESHES):
+            found = self.coupling.violations(labels, upper, alpha, 1.0 - responses)
+            if found.largest <= tolerance:
+                ended = True
+                break
+            chosen = self._shrunk(found, alpha, upper)
+            aim = max(_INNER_SHARE * tolerance, _PROGRESS * found.largest if len(members) >= _MIN_TO_SHRINK else 0.0)
+            moved = self._solve_part(chosen, labels, upper, alpha, responses, aim)
+            if not moved:
+                break
+        self.alpha[members], self.responses[members] = alpha, responses
+        return ended
+
+    def _shrunk(
+        self, found: Violations, alpha: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> NDArray[np.intp]:
+        """The places of examples that are free, or whose conditions are violated or nearly so."""
+        if len(alpha) < _MIN_TO_SHRINK:
+            return np.arange(len(alpha))
+        free = (alpha > 0.0) & (alpha < upper)
+        near = np.maximum(found.rising, found.falling) > -max(_NEAR, 0.5 * found.largest)
+        chosen = np.flatnonzero(free | near)
+        return chosen if len(chosen) < _SHRUNK_SHARE * len(alpha) else np.arange(len(alpha))
+
+    def _solve_part(
+        self,
+        chosen: NDArray[np.intp],
+        labels: NDArray[np.int8],
+        upper: NDArray[np.float64],
+        alpha: NDArray[np.float64],
+        responses: NDArray[np.float64],
+        tolerance: float,
+    ) -> bool:
+        """Move the dual variables at some places to their optimum, the others held; whether any moved."""
+        from slackwater.gram import _loops
+
+        values = self.working.values
+        gram = values if len(chosen) == len(values) else self.working.part(chosen)
+        part, shortfall = alpha[chosen], 1.0 - responses[chosen]
+        steps = _STEPS_PER_EXAMPLE * len(chosen)
+        self.coupling.solver()(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
+        change = part - alpha[chosen]
+        moved = np.flatnonzero(change)
+        if len(moved) == 0 and gram.dtype != np.float64:  # what is left is below the rounding of its steps
+            gram = gram.astype(np.float64)
+            shortfall = 1.0 - responses[chosen]
+            self.coupling.solver()(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
+            change = part - alpha[chosen]
+            moved = np.flatnonzero(change)
+        rows = chosen[moved]
+        amounts = change[moved] * labels[rows]
+        _loops.add_combination(responses, labels, values, rows, amounts, 0, len(responses))
+        alpha[chosen] = part
+        return len(moved) > 0
+
+    def test_others(self) -> None:
+        """Bring the responses of examples outside of the working set up to date."""
+        moved = np.flatnonzero(self.alpha != self.tested)
+        others = np.flatnonzero(self.outside)
+        if len(others) and len(moved):
+            change = (self.alpha[moved] - self.tested[moved]) * self.labels[moved]
+            self.responses[others] += self.labels[others] * self.features.values(others, moved, change[None])[:, 0]
+        self.tested[moved] = self.alpha[moved]
+
+    def violators(self, tolerance: float) -> NDArray[np.intp]:
+        """Examples outside of the working set whose dual variables want to grow."""
+        others = np.flatnonzero(self.outside)
+        if len(others) == 0:
+            return others
+        shortfall = 1.0 - self.responses[others] - self.labels[others] * self.middle()
+        return others[shortfall > 0.5 * tolerance]
+
+    def middle(self) -> float:
+        """The bias in the middle of what the working set allows."""
+        members = self.working.indices
+        labels, alpha = self.labels[members], self.alpha[members]
+        return self.coupling.middle(labels, self.upper[members], alpha, 1.0 - self.responses[members])
+
+    def newcomers(self, violators: NDArray[np.intp]) -> NDArray[np.intp] | None:
+        """Those who join next: all, if most examples will, else at random as many as the rounds allow; None: too many.
+
+        An example that was met at random and is far from where it would be violated is not needed any more.
+        """
+        m, settings = len(self.working), self.settings
+        expected = np.count_nonzero(self.alpha) + len(violators)
+        if expected > settings.share_at_once * self.n and self.n <= settings.max_working_set:
+            return self._by_content(np.flatnonzero(self.outside))
+        most = max(int(settings.growth * m), settings.sample)
+        if len(violators) > most:
+            violators = violators[np.argsort(self.ranks[violators])[:most]]
+        if m + len(violators) > self.working.capacity:
+            self._forget_idle()
+        if len(self.working) + len(violators) > self.working.capacity:
+            return None
+        return self._by_content(violators)
+
+    def _forget_idle(self) -> None:
+        members = self.working.indices
+        shortfall = 1.0 - self.responses[members] - self.labels[members] * self.middle()
+        needed = (self.alpha[members] > 0.0) | (shortfall > -_NEAR)
+        self.outside[members[~needed]] = True
+        self.working.keep(np.flatnonzero(needed))
+
+    def _by_content(self, examples: NDArray[np.intp]) -> NDArray[np.intp]:
+        """In an order that does not depend on that of the rows."""
+        return examples[np.argsort(self.ranks[examples])]
+
+    def assess(self) -> Assessment:
+        """The dual point itself, with the bias of the optimality conditions, as LIBSVM has it."""
+        shortfall = 1.0 - self.responses
+        bias = self.coupling.bias(self.labels, self.upper, self.alpha, shortfall)
+        squared_norm = max(float(self.alpha @ self.responses), 0.0)
+        loss = hinge_total(self.responses + self.labels * bias, self.upper)
+        primal, dual = 0.5 * squared_norm + loss, float(self.alpha.sum()) - 0.5 * squared_norm
+        norm = math.sqrt(squared_norm)
+        return Assessment(
+            objective=primal,
+            bound=dual,
+            gap=max(0.0, (primal - dual) / primal) if primal > 0.0 else 0.0,
+            margin=1.0 / norm if norm > 0.0 else math.inf,
+            slack_nu=loss / (float(self.upper.sum()) * norm) if norm > 0.0 else math.nan,
+            n_support=int(np.count_nonzero(self.alpha)),
+            holdout_error=None,
+            violation=self.coupling.violations(self.labels, self.upper, self.alpha, shortfall).largest,
+            bias=bias,
+        )
+
+
+def possible(context: FitContext) -> bool:
+    """Whether the fit has features, few enough examples, and nothing to keep, to hold out or to count in advance."""
+    training_set = context.training_set
+    return (
+        training_set.certified
+        and training_set.features is not None
+        and not context.persistence.used
+        and not training_set.held_out.any()
+        and training_set.ledger.limit is None
+        and training_set.n <= context.settings.chunking.max_examples
+    )
+
+
+def fit(context: FitContext, features: Features, number: int = 0) -> FitResult | None:
+    """Solve the problem of two classes; None where more examples would have to be in memory than may be."""
+    training_set, solver, stated = context.training_set, context.solver, context.stopping.tol
+    problem = training_set.problem(training_set.codes == 1)
+    chunking = Chunking(
+        features,
+        problem.labels,
+        solver.upper_bounds(problem),
+        training_set.order,
+        solver.coupling,
+        context.settings.chunking,
+        context.seed,
+    )
+    allowed = context.settings.tolerance.exact_violation
+    goal: StoppingRule = ViolationBelow(allowed)
+    if stated is not None:
+        goal, allowed = GapBelow(stated), 10.0 * stated
+    rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()], number)
+    ended = rounds.run(allowed)
+    if ended is None:
+        return None
+    assessment, reason = ended
+    expansion = Expansion.from_dense(chunking.alpha * problem.labels, assessment.bias)
+    result = BinaryResult(expansion, assessment, reason, rounds.made)
+    return FitResult([result], context.recorder)
+
+
+@dataclass
+class _Rounds:
+    """Solve the working set, test the others, admit violators, until a rule ends it."""
+
+    context: FitContext
+    chunking: Chunking
+    rules: list[StoppingRule]
+    number: int
+    made: int = 0
+
+    def run(self, allowed: float) -> tuple[Assessment, StopReason] | None:
+        chunking, whole = self.chunking, self.chunking.n <= self.chunking.settings.max_at_once
+        newcomers = chunking.first_members()
+        tolerance = allowed if whole else max(allowed, chunking.settings.coarse_tolerance)
+        while True:
+            if len(newcomers):
+                chunking.admit(newcomers)
+            settled = chunking.solve(tolerance)
+            chunking.test_others()
+            self.made += 1
+            assessment = chunking.assess()
+            reason = self._reason(assessment)
+            if reason is not None:
+                return assessment, reason
+            violators = chunking.violators(tolerance)
+            if not settled and len(violators) == 0:
+                return assessment, StopReason.STALLED
+            joined = chunking.newcomers(violators)
+            if joined is None:
+                return None
+            newcomers = joined
+            if len(violators) < chunking.settings.few_violators * len(chunking.working):
+                finer = tolerance <= allowed and len(violators) == 0  # and yet the gap is not reached
+                tolerance = allowed = _REFINEMENT * allowed if finer else allowed
+
+    def _reason(self, assessment: Assessment) -> StopReason | None:
+        context = self.context
+        progress = Progress(
+            self.made,
+            context.training_set.ledger.train,
+            context.clock.seconds(),
+            gap=assessment.gap,
+            objective=assessment.objective,
+            bound=assessment.bound,
+            violation=assessment.violation,
+        )
+        context.show(snapshot(self.number, self.made, progress, assessment), progress)
+        return first_reason(self.rules, progress) or (StopReason.INTERRUPT if context.interrupted.is_set() else None)
