@@ -199,7 +199,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         unlimited = self.max_iter is None or self.max_iter == -1
         # A state that is kept may be continued to any tolerance.
         tol, steps = None if context.persistence.used else float(self.tol), None if unlimited else int(self.max_iter)
-        training_set = with_fast_rows(context.solver, context.training_set, tol, steps)
+        training_set = with_fast_rows(context.solver, context.training_set, tol, steps, context.settings.near_rows)
         return train(context, float(self.tol), training_set)
 
     def _watch(self, training_set: TrainingSet) -> Watch | None:
