@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -44,7 +44,7 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.tracing import ProgressLine, Watch
+from slackwater.tracing import Clock, ProgressLine, Watch
 from slackwater.workers import Workers, physical_memory, thread_count
 
 _REMEDIES = {
@@ -63,6 +63,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
     _check_kernel: ClassVar[KernelCheck] = staticmethod(require_semidefinite)
     _settings: ClassVar[Settings] = Settings()
+    _make_clock: ClassVar[Callable[[], Clock]] = Clock
 
     def _solver(self, n_classes: int) -> Solver:
         """The algorithm, from the parameters."""
@@ -191,6 +192,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 keep=bool(self.warm_start),
             ),
             settings=self._settings,
+            clock=type(self)._make_clock(),
             watchers=[ProgressLine()] if self.verbose else [],
             watch=self._watch(training_set),
         )
