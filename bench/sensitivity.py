@@ -41,6 +41,8 @@ def variants(settings: Settings) -> Iterator[tuple[str, float, Settings]]:
     """Each threshold by name, the factor, and the settings with it multiplied."""
     for group in dataclasses.fields(settings):
         part = getattr(settings, group.name)
+        if group.name == "near_rows":  # of SBP and its rivals, not of SVC
+            continue
         if not dataclasses.is_dataclass(part):
             for factor in FACTORS:
                 yield group.name, factor, dataclasses.replace(settings, **{group.name: scaled(part, factor)})

@@ -82,19 +82,24 @@ Watch = Callable[[int, int, float, Callable[[], list[Expansion]]], bool]
 class Clock:
     """Seconds of training, without those spent in callbacks."""
 
-    def __init__(self, already: float = 0.0) -> None:
-        self._start = time.perf_counter() - already
+    def __init__(self, already: float = 0.0, now: Callable[[], float] = time.perf_counter) -> None:
+        self._now = now
+        self._start = now() - already
+
+    def continued(self, already: float) -> Clock:
+        """A clock by the same time that starts from so many seconds."""
+        return Clock(already, self._now)
 
     def seconds(self) -> float:
-        return time.perf_counter() - self._start
+        return self._now() - self._start
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        stopped = time.perf_counter()
+        stopped = self._now()
         try:
             yield
         finally:
-            self._start += time.perf_counter() - stopped
+            self._start += self._now() - stopped
 
 
 @dataclass

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
 
+from fake_time import FakeTime, timed_by
 from problems import noisy_blobs
 from slackwater import SBPClassifier, baselines
 
@@ -88,9 +87,9 @@ def test_several_classes_are_shown_together():
 
 def test_the_callbacks_time_is_not_counted():
     X, y = noisy_blobs(60, 1)
-    clone(WATCHED[0]).fit(X, y)  # compiles
-    fitted = watched(WATCHED[0], X, y, lambda moment: time.sleep(0.05))
-    assert fitted.history_["seconds"][-1] < 1.0 < STEPS * 0.05
+    now = FakeTime(tick=0.001)
+    fitted = watched(timed_by(now, WATCHED[0]), X, y, lambda moment: now.spend(50.0))
+    assert 0.0 < fitted.history_["seconds"][-1] < 50.0 < now.seconds - 1000.0
 
 
 def test_what_cannot_be_called_is_refused():

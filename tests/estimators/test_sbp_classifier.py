@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from fake_time import FakeTime, timed_by
 from slackwater import SBPClassifier
 from slackwater.errors import ConvergenceWarning, IndefiniteKernelError, IndefiniteKernelWarning, KernelError
 
@@ -252,9 +253,18 @@ def test_evaluation_budget_is_never_exceeded_and_is_used_up(moons, rows, cache_s
 
 def test_time_budget_ends_the_run(moons):
     with pytest.warns(ConvergenceWarning, match="raise max_time"):
-        model = quick(max_time=0.2, max_iter=10**9, tol=0.0).fit(*moons)
+        model = timed_by(FakeTime(tick=0.001), quick(max_time=0.2, max_iter=10**6, tol=0.0)).fit(*moons)
     assert model.stop_reason_ == "max_time"
-    assert 0.2 <= model.history_["seconds"][-1] < 0.6
+    assert 0.2 <= model.history_["seconds"][-1] < 0.21
+
+
+def test_a_resumed_run_has_the_time_that_is_left(moons, tmp_path):
+    now, settings = FakeTime(tick=0.001), {"max_iter": 10**6, "tol": 0.0, "checkpoint": tmp_path / "state"}
+    first = timed_by(now, quick(max_time=0.2, **settings)).fit(*moons)
+    now.spend(100.0)
+    resumed = timed_by(now, quick(max_time=0.3, **settings)).fit(*moons)
+    assert resumed.n_iter_ > first.n_iter_
+    assert 0.3 <= resumed.history_["seconds"][-1] < 0.31
 
 
 def test_tolerance_ends_the_run_without_a_warning(moons, recwarn):
@@ -273,10 +283,13 @@ def test_a_stalled_holdout_error_ends_the_run(moons):
 
 
 def test_ctrl_c_keeps_the_model_reached(moons):
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    def press_at(moment):
+        if moment.step == 1000:
+            os.kill(os.getpid(), signal.SIGINT)
+
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = quick(max_iter=10**9, tol=0.0, max_time=30).fit(*moons)
-    assert model.stop_reason_ == "interrupted"
+        model = quick(max_iter=10**6, tol=0.0, callback=press_at).fit(*moons)
+    assert (model.stop_reason_, model.n_iter_) == ("interrupted", 1000)
     assert model.score(*moons) > 0.85
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

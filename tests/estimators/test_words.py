@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import warnings
 
 import numpy as np
@@ -73,8 +72,11 @@ def test_a_tolerance_that_was_not_stated_is_not_called_none(n):
 
 @pytest.mark.parametrize("kept", [{}, {"warm_start": True}])
 def test_an_interrupted_run_is_told_how_it_can_be_continued(moons, kept):
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    (said,) = words_of(SBPClassifier(0.1, max_iter=-1, tol=0.0, max_time=30, **kept), *moons)
+    def press_at(moment):
+        if moment.step == 100:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    (said,) = words_of(SBPClassifier(0.1, max_iter=10**6, tol=0.0, callback=press_at, **kept), *moons)
     assert ("call fit again, which goes on from here" in said) == bool(kept)
     assert ("it needs warm_start=True or a checkpoint before fit" in said) == (not kept)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from slackwater import SBPClassifier
-from slackwater.gram import near_rows
+from slackwater.fitting.precision import near_rows
+from slackwater.fitting.settings import NearRowsSettings, Settings
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.near_rows import NearRows
@@ -14,6 +15,8 @@ from slackwater.kernels import Gaussian, Laplacian, as_points
 from slackwater.kernels.base import Kernel
 from slackwater.points.leaves import Leaves
 from slackwater.workers import Workers
+
+WHOLE_ROWS = Settings(near_rows=NearRowsSettings(min_examples=10**9))
 
 
 def scattered(n: int, spread: float = 60.0) -> np.ndarray:
@@ -97,7 +100,15 @@ def test_kept_rows_stay_within_the_budget() -> None:
     ids=["narrow", "wide", "no cut-off", "double", "few", "whole rows are never asked for"],
 )
 def test_they_are_for_many_points_and_a_narrow_kernel(features: Features, narrow: bool) -> None:
-    assert (NearRows.worthwhile(features, np.random.default_rng(0)) is not None) is narrow
+    assert (near_rows(features, NearRowsSettings(), np.random.default_rng(0)) is not None) is narrow
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [NearRowsSettings(min_examples=9001), NearRowsSettings(max_share=0.0), NearRowsSettings(max_near=0.0)],
+)
+def test_each_limit_can_decline_them(settings: NearRowsSettings) -> None:
+    assert near_rows(features_of(scattered(9000)), settings, np.random.default_rng(0)) is None
 
 
 @pytest.mark.filterwarnings("ignore:training stopped")
@@ -108,7 +119,7 @@ def test_sbp_makes_the_same_steps_as_on_whole_rows(nu: float, bias: bool, monkey
     model = SBPClassifier(nu=nu, gamma=2.0, fit_intercept=bias, max_iter=1500, tol=0.0)
     sparse = model.fit(X, y).decision_function(X)
     support, evaluations = model.support_, model.n_kernel_evals_
-    monkeypatch.setattr(near_rows, "MIN_EXAMPLES", 10**9)
+    monkeypatch.setattr(SBPClassifier, "_settings", WHOLE_ROWS)
     whole = model.fit(X, y).decision_function(X)
     np.testing.assert_array_equal(model.support_, support)
     np.testing.assert_allclose(sparse, whole, atol=1e-4 * np.abs(whole).max())
@@ -124,5 +135,5 @@ def test_with_hardly_any_slack_rounding_chooses_among_ties_and_the_margin_is_the
     model = SBPClassifier(nu=1e-9, gamma=2.0, fit_intercept=True, max_iter=20_000, tol=0.0)
     sparse = model.fit(X, y).margin_
     assert sparse > 0.0
-    monkeypatch.setattr(near_rows, "MIN_EXAMPLES", 10**9)
+    monkeypatch.setattr(SBPClassifier, "_settings", WHOLE_ROWS)
     assert sparse == pytest.approx(model.fit(X, y).margin_, rel=0.05)

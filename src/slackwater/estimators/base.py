@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -44,7 +44,7 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.tracing import ProgressLine, Watch
+from slackwater.tracing import Clock, ProgressLine, Watch
 from slackwater.workers import Workers, physical_memory, thread_count
 
 _REMEDIES = {
@@ -63,6 +63,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
     _check_kernel: ClassVar[KernelCheck] = staticmethod(require_semidefinite)
     _settings: ClassVar[Settings] = Settings()
+    _make_clock: ClassVar[Callable[[], Clock]] = Clock
 
     def _solver(self, n_classes: int) -> Solver:
         """The algorithm, from the parameters."""
@@ -191,6 +192,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 keep=bool(self.warm_start),
             ),
             settings=self._settings,
+            clock=type(self)._make_clock(),
             watchers=[ProgressLine()] if self.verbose else [],
             watch=self._watch(training_set),
         )
@@ -199,7 +201,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         unlimited = self.max_iter is None or self.max_iter == -1
         # A state that is kept may be continued to any tolerance.
         tol, steps = None if context.persistence.used else float(self.tol), None if unlimited else int(self.max_iter)
-        training_set = with_fast_rows(context.solver, context.training_set, tol, steps)
+        training_set = with_fast_rows(context.solver, context.training_set, tol, steps, context.settings.near_rows)
         return train(context, float(self.tol), training_set)
 
     def _watch(self, training_set: TrainingSet) -> Watch | None:

@@ -6,9 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from slackwater.fitting.settings import NearRowsSettings
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.gram.near_rows import NearRows
+from slackwater.gram.features import Features
+from slackwater.gram.near_rows import CUTOFF, NearRows, can_be_near, share_above_cutoff
 from slackwater.gram.precision import fastest, may_keep_two_bytes, precise_enough
+from slackwater.points import DensePoints
+from slackwater.points.leaves import Leaves
 from slackwater.solvers.base import BoundedCoefficients, Solver
 
 
@@ -20,7 +24,13 @@ def coefficient_norm(solver: Solver, training_set: TrainingSet, steps: int | Non
     return norm if np.isfinite(norm) else None
 
 
-def with_fast_rows(solver: Solver, training_set: TrainingSet, tol: float | None, steps: int | None) -> TrainingSet:
+def with_fast_rows(
+    solver: Solver,
+    training_set: TrainingSet,
+    tol: float | None,
+    steps: int | None,
+    settings: NearRowsSettings,
+) -> TrainingSet:
     """The same examples on faster rows: sparse ones of a narrow kernel, on a grid, of few coordinates.
 
     In single precision where that is enough.
@@ -33,10 +43,22 @@ def with_fast_rows(solver: Solver, training_set: TrainingSet, tol: float | None,
     norm = coefficient_norm(solver, training_set, steps)
     faster = fastest(features) if tol is None else precise_enough(features, norm, tol)
     if faster.points.dtype == np.float32:
-        near = NearRows.worthwhile(features.to_single_precision(), np.random.default_rng(0))
+        near = near_rows(features.to_single_precision(), settings, np.random.default_rng(0))
         if near is not None:
             return replace(training_set, rows=near)
     two_bytes = tol is not None and may_keep_two_bytes(faster, norm, tol)
     if faster is features and not two_bytes:
         return training_set
     return replace(training_set, rows=faster.rows(two_bytes=two_bytes), features=faster)
+
+
+def near_rows(features: Features, settings: NearRowsSettings, rng: np.random.Generator) -> NearRows | None:
+    """Sparse rows, computed on demand, where nearly all values of the kernel are below the cut-off; else None."""
+    points = features.points
+    if features.n < settings.min_examples or not can_be_near(features) or not isinstance(points, DensePoints):
+        return None
+    if share_above_cutoff(features, rng) > settings.max_share:
+        return None
+    leaves = Leaves(points)
+    near = leaves.share_near(features.kernel.squared_cutoff(CUTOFF))
+    return None if near > settings.max_near else NearRows(features, leaves)

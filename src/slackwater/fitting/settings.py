@@ -1,6 +1,6 @@
 """Every threshold that decides how a fit is put together: meaning, unit and evidence, grouped by who asks for it.
 
-``bench/sensitivity.py`` halves and doubles each of them and prints what that does to time, error and gap.
+``bench/sensitivity.py`` halves and doubles each that ``SVC`` asks for and prints what that does to time, error and gap.
 Constants of a numerical method (block sizes, steps of a line search) stay with that method.
 """
 
@@ -67,6 +67,20 @@ class SparseKernelSettings:
     max_corrections: int = 4  # of the responses, by the values left out, before dense rows take over
     refinement: float = 0.3  # the next correction's tolerance, relative to the gap reached
     min_progress: float = 0.5  # of the gap, that a correction may leave: with more, dense rows take over
+
+
+@dataclass(frozen=True)
+class NearRowsSettings:
+    """Sparse rows computed on demand (``gram/near_rows.py``), for methods that add single rows. Not of ``SVC``.
+
+    Evidence: 3000 steps of SBP on one thread, uniform points, γ = 2, seconds on sparse and on whole rows.
+    """
+
+    min_examples: int = 8192  # 2 features, share 0.007: 4096 rows 0.19 and 0.16; 8192 0.20, 0.19; 32,768 0.25, 0.35
+    max_share: float = 0.05  # of the kernel values above gram.near_rows.CUTOFF. 16,384 rows, 2 features, whole rows
+    # 0.27 to 0.28: share 0.015 0.23, 0.05 0.25, 0.10 0.27; 6 features: 0.06 0.29, 0.16 0.37
+    max_near: float = 0.3  # of the pairs of leaves, in which values may exceed that. All near: 65,536 rows,
+    # 10 features, whole rows 0.56: share 0.002 0.47, 0.012 0.57
 
 
 @dataclass(frozen=True)
@@ -161,6 +175,7 @@ class Settings:
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     precision: PrecisionSettings = field(default_factory=PrecisionSettings)
     sparse_kernel: SparseKernelSettings = field(default_factory=SparseKernelSettings)
+    near_rows: NearRowsSettings = field(default_factory=NearRowsSettings)
     subspace: SubspaceSettings = field(default_factory=SubspaceSettings)
     screening: ScreeningSettings = field(default_factory=ScreeningSettings)
     compression: CompressionSettings = field(default_factory=CompressionSettings)

@@ -87,7 +87,7 @@ class Checkpointer:
         for row in _rows_of(saved.history):
             self.recorder.assessed(row)
             _replay(solver, self.tasks[row.problem], row)
-        return Clock(already=saved.seconds)
+        return clock.continued(saved.seconds)
 
     def assessed(self, row: Snapshot) -> None:
         self.latest = Progress(row.step, row.evaluations, row.seconds)

@@ -21,11 +21,10 @@ from slackwater.gram.source import Ahead, IndexArray, Mask, as_indices, read_onl
 from slackwater.points import DensePoints, Floats
 from slackwater.points.leaves import Leaves
 
+# The kernel value below which an entry is left out: the spacing of single precision at 1. Added to a response of that
+# size, what is left out would be rounded away, entry by entry.
 CUTOFF = float(np.finfo(np.float32).eps)
-MIN_EXAMPLES = 8192  # with fewer, whole rows take no time worth saving
-_PROBED_ROWS, _PROBED_COLUMNS = 64, 2048  # by which the share of values above the cut-off is estimated
-_MAX_SHARE_KEPT = 0.05  # of values; an entry takes as long as ten of a whole row
-_MAX_SHARE_NEAR = 0.3  # of pairs of leaves
+_PROBED_ROWS, _PROBED_COLUMNS = 64, 2048  # points whose values with one another tell the share above the cut-off
 
 
 class SparseRow(NamedTuple):
@@ -70,6 +69,22 @@ class SparseBlock:
             _narrow_loops.add_sparse_row(responses, labels, row.columns, row.values, amount)
 
 
+def can_be_near(features: Features) -> bool:
+    """Whether there can be such rows: of dense points in single precision, for a kernel with a finite cut-off."""
+    points = features.points
+    if not isinstance(points, DensePoints) or points.projected or points.dtype != np.float32:
+        return False
+    return features.cache_bytes > 0 and math.isfinite(features.kernel.squared_cutoff(CUTOFF))
+
+
+def share_above_cutoff(features: Features, rng: np.random.Generator) -> float:
+    """The share of kernel values that the rows would hold, from a sample; a point's value with itself aside."""
+    chosen = rng.permutation(features.n)[: _PROBED_ROWS + _PROBED_COLUMNS]
+    with features.ledger.charging("check"):
+        values = features.part(chosen).columns(np.arange(_PROBED_ROWS))[_PROBED_ROWS:]
+    return float(np.mean(values > CUTOFF))
+
+
 class NearRows:
     """Rows of the matrix of a narrow kernel without values below ``CUTOFF``; those last used are kept.
 
@@ -84,22 +99,6 @@ class NearRows:
         self._near: dict[int, NDArray[np.int64]] = {}  # leaves near a leaf
         self._rows: OrderedDict[int, SparseRow] = OrderedDict()  # least recently used first
         self._bytes = 0
-
-    @classmethod
-    def worthwhile(cls, features: Features, rng: np.random.Generator) -> NearRows | None:
-        """None unless nearly all values of the kernel are below the cut-off."""
-        points, limit = features.points, features.kernel.squared_cutoff(CUTOFF)
-        if not isinstance(points, DensePoints) or features.n < MIN_EXAMPLES or not math.isfinite(limit):
-            return None
-        if points.projected or points.dtype != np.float32 or features.cache_bytes == 0:
-            return None
-        chosen = rng.permutation(features.n)[: _PROBED_ROWS + _PROBED_COLUMNS]
-        with features.ledger.charging("check"):
-            values = features.part(chosen).columns(np.arange(_PROBED_ROWS))[_PROBED_ROWS:]
-        if np.mean(values > CUTOFF) > _MAX_SHARE_KEPT:
-            return None
-        leaves = Leaves(points)
-        return None if leaves.share_near(limit) > _MAX_SHARE_NEAR else cls(features, leaves)
 
     @property
     def n(self) -> int:
