@@ -18,7 +18,7 @@ PACKAGE = Path(slackwater.__file__).parent
 # From the ground up: a module imports from its own layer or from lower ones.
 LAYERS = [
     {"_jit", "errors"},
-    {"workers", "memory", "_loops"},
+    {"workers", "memory", "votes", "_loops"},
     {"points"},
     {"kernels"},
     {"water", "gram", "examples", "objectives", "features"},

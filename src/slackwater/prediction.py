@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from slackwater.errors import KernelError
 from slackwater.gram.precision import calls_for_double
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import SUM_ROWS, combinations
+from slackwater.kernels.blocks import SUM_ROWS, combinations, in_type_of_values
 from slackwater.kernels.near_sums import NearSums
-from slackwater.points import DensePoints, GridPoints, Points, as_points, in_double
+from slackwater.points import DensePoints, Floats, GridPoints, Points, as_points, in_double
 from slackwater.points.grid import place_on
+from slackwater.votes import pair_number
 from slackwater.workers import Workers
 
 # To place a point on a grid, or to make a sparse one dense, takes as long as products with so many others save.
 _MIN_SUPPORT_TO_CONVERT = 200
+_MAX_DENSE_PAIRS = 64  # of classes, whose coefficients are multiplied as one matrix, most of which is zeros
 _MIN_PRODUCTS_SHARED = 2**22  # coordinates multiplied, for a second thread to be worth waking
 
 
@@ -48,6 +50,77 @@ class _Prepared:
         return None if origin is None or shifted is None else (origin, shifted)
 
 
+@dataclass(frozen=True)
+class PairCoefficients:
+    """The coefficients of one-vs-one models in LIBSVM's layout: of k - 1 pairs for each support vector.
+
+    Support vectors are grouped by class; those of class a have in row b - 1 (b > a) or b (b < a) the coefficient of
+    the pair of a and b.
+    """
+
+    table: NDArray[np.float64]  # (k - 1, support)
+    n_support: NDArray[np.integer[Any]]  # of each class
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.n_support)
+
+    @property
+    def n_pairs(self) -> int:
+        return self.n_classes * (self.n_classes - 1) // 2
+
+    @cached_property
+    def ends(self) -> NDArray[np.intp]:
+        """Where the support vectors of each class end."""
+        return np.cumsum(self.n_support)
+
+    def pairs_with(self, code: int) -> NDArray[np.intp]:
+        """The numbers of the pairs of a class with the others, in the order of the rows of the table."""
+        before, after = np.arange(code), np.arange(code + 1, self.n_classes)
+        numbers = [pair_number(before, code, self.n_classes), pair_number(code, after, self.n_classes)]
+        return np.concatenate(numbers)
+
+    @cached_property
+    def dense(self) -> NDArray[np.float64]:
+        """The same as one row for each pair: (pairs, support), mostly zeros."""
+        found = np.zeros((self.n_pairs, self.table.shape[1]))
+        for code, end in enumerate(self.ends):
+            part = slice(int(end - self.n_support[code]), int(end))
+            found[self.pairs_with(code), part] = self.table[:, part]
+        return found
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """Of the coefficients of a pair."""
+        squares = np.zeros(self.n_pairs)
+        for code, end in enumerate(self.ends):
+            squares[self.pairs_with(code)] += (self.table[:, end - self.n_support[code] : end] ** 2).sum(axis=1)
+        return float(np.sqrt(squares.max(initial=0.0)))
+
+
+@dataclass(frozen=True)
+class _PairFactors:
+    """``PairCoefficients`` as tiles are multiplied by them, class by class."""
+
+    coefficients: PairCoefficients
+    factors: Floats  # (support, k - 1)
+
+    @property
+    def functions(self) -> int:
+        return self.coefficients.n_pairs
+
+    def add_to(self, sums: NDArray[np.float64], tile: Floats, first: int) -> None:
+        ends = self.coefficients.ends
+        last = first + tile.shape[1]
+        for code in range(int(np.searchsorted(ends, first, side="right")), self.coefficients.n_classes):
+            start = max(first, int(ends[code] - self.coefficients.n_support[code]))
+            stop = min(last, int(ends[code]))
+            if start >= last:
+                break
+            if stop > start:
+                sums[:, self.coefficients.pairs_with(code)] += tile[:, start - first : stop - first] @ self.factors[start:stop]
+
+
 class PreparedSupport:
     """The support vectors of a fitted model, prepared for predictions when first asked for.
 
@@ -70,7 +143,7 @@ class PreparedSupport:
     def decision_values(
         self,
         points: Points,
-        coefficients: NDArray[np.float64],
+        coefficients: NDArray[np.float64] | PairCoefficients,
         biases: NDArray[np.float64],
         workers: Workers,
     ) -> NDArray[np.float64]:
@@ -78,7 +151,11 @@ class PreparedSupport:
 
         In double precision where coefficients are so large (a large C) that the rounding of single precision shows.
         """
-        double = calls_for_double(float(np.linalg.norm(coefficients, axis=1).max(initial=0.0)))
+        if isinstance(coefficients, PairCoefficients):
+            largest = coefficients.largest_norm
+        else:
+            largest = float(np.linalg.norm(coefficients, axis=1).max(initial=0.0))
+        double = calls_for_double(largest)
         support = self._in_precision(double, workers)
         values = self._sums(in_double(points) if double else points, support, coefficients, workers)
         values += biases
@@ -86,8 +163,19 @@ class PreparedSupport:
         return values
 
     def _sums(
-        self, points: Points, support: _Prepared, coefficients: NDArray[np.float64], workers: Workers
+        self,
+        points: Points,
+        support: _Prepared,
+        coefficients: NDArray[np.float64] | PairCoefficients,
+        workers: Workers,
     ) -> NDArray[np.float64]:
+        if isinstance(coefficients, PairCoefficients):
+            if coefficients.n_pairs > _MAX_DENSE_PAIRS:
+                both = self._quickest(points, support, workers)
+                dtype = np.result_type(both[0].dtype, both[1].dtype)
+                factors = _PairFactors(coefficients, in_type_of_values(coefficients.table, dtype))
+                return combinations(self.kernel, *both, factors, workers)
+            coefficients = coefficients.dense
         near = None if support.near is None else support.near.at(points, coefficients, workers)
         if near is not None:
             return near[0]

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from slackwater.callbacks import joined, watch_for
+from slackwater.callbacks import Model, joined, watch_for
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
-from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext, Persistence, Stopping
 from slackwater.fitting.precision import with_fast_rows
-from slackwater.fitting.result import BinaryResult, FitResult
+from slackwater.fitting.result import AnyBinaryResult, AnyResult, PairsResult
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.train import train
 from slackwater.fitting.training_set import (
@@ -32,8 +31,8 @@ from slackwater.fitting.training_set import (
 )
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.registry import make_kernel
-from slackwater.points import as_points
-from slackwater.prediction import PreparedSupport, threads_pay
+from slackwater.points import Points, as_points
+from slackwater.prediction import PairCoefficients, PreparedSupport, threads_pay
 from slackwater.solvers.base import Solver
 from slackwater.stopping import (
     GapBelow,
@@ -98,7 +97,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 result = self._train(context)
         self.classes_ = targets.classes
         self._kernel: Any = kernel
-        self._keep_model(X, training_set, [each.expansion for each in result.binary_results])
+        self._keep_model(X, training_set, self._model_of(result, training_set))
         self._keep_account(training_set, result)
         self._warn_unless_converged([_known(each, training_set.certified) for each in result.binary_results])
         return self
@@ -118,11 +117,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Weights of the features, for the linear kernel only: other kernels have no finite w."""
+        self._require_inner_product()
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+
+    def _require_inner_product(self) -> None:
         check_is_fitted(self)
         if self._kernel is None or not self._kernel.is_inner_product:
             name = "precomputed" if self._kernel is None else self._kernel.name
             raise AttributeError(f"coef_ exists for kernel='linear' only, and this model's kernel is {name!r}.")
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -165,8 +167,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_affordable(self, solver: Solver, training_set: TrainingSet, n_classes: int) -> None:
         if self.max_kernel_evals is None:
             return
-        problems = 1 if n_classes == 2 else n_classes
-        least = training_set.ledger.train + self._least_evaluations(solver, training_set) * problems
+        least = training_set.ledger.train + self._least_evaluations(solver, training_set, n_classes)
         if self.max_kernel_evals < least:
             raise ValueError(
                 f"max_kernel_evals must allow for one step, {least} evaluations on this data, "
@@ -174,9 +175,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         training_set.ledger.limit = self.max_kernel_evals
 
-    def _least_evaluations(self, solver: Any, training_set: TrainingSet) -> int:
-        """What a step of one problem may need."""
-        return int(training_set.rows.n * solver.rows_a_step)
+    def _least_evaluations(self, solver: Any, training_set: TrainingSet, n_classes: int) -> int:
+        """What a step of every problem may need."""
+        problems = 1 if n_classes == 2 else n_classes
+        return int(training_set.rows.n * solver.rows_a_step) * problems
 
     def _context(self, solver: Solver, training_set: TrainingSet, n_classes: int, seed: int) -> FitContext:
         """This fit, as everyone who takes part in it sees it."""
@@ -197,7 +199,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             watch=self._watch(training_set),
         )
 
-    def _train(self, context: FitContext) -> FitResult:
+    def _train(self, context: FitContext) -> AnyResult:
         unlimited = self.max_iter is None or self.max_iter == -1
         # A state that is kept may be continued to any tolerance.
         tol, steps = None if context.persistence.used else float(self.tol), None if unlimited else int(self.max_iter)
@@ -212,7 +214,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What training is meant to reach; the other rules are budgets."""
         return [GapBelow(tol)]
 
-    def _shortfall(self, results: Sequence[BinaryResult]) -> str:
+    def _shortfall(self, results: Sequence[AnyBinaryResult]) -> str:
         """By how much training has missed its goals; nothing where it has not."""
         return short_of_gap(results, self.tol)
 
@@ -238,8 +240,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- what a fit leaves behind
 
-    def _keep_model(self, X: Any, training_set: TrainingSet, expansions: Sequence[Expansion]) -> None:
-        support, self.dual_coef_, self.intercept_ = joined(expansions)
+    def _model_of(self, result: AnyResult, training_set: TrainingSet) -> Model:
+        """The models of all problems over the support vectors of any of them, by their numbers in the training set."""
+        if isinstance(result, PairsResult):
+            raise TypeError(f"{type(self).__name__} is not trained in pairs of classes")
+        return joined([each.expansion for each in result.binary_results])
+
+    def _keep_model(self, X: Any, training_set: TrainingSet, model: Model) -> None:
+        support, self.dual_coef_, self.intercept_ = model
         self.support_ = training_set.kept[support]
         self.n_support_ = np.bincount(training_set.codes[support], minlength=len(self.classes_))
         if self.kernel == "precomputed":
@@ -248,7 +256,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.support_vectors_ = as_points(X).take(self.support_).raw
             self._prediction = PreparedSupport(self._kernel, self.support_vectors_)
 
-    def _keep_account(self, training_set: TrainingSet, result: FitResult) -> None:
+    def _keep_account(self, training_set: TrainingSet, result: AnyResult) -> None:
         found = [each.assessment for each in result.binary_results]
         self.margin_ = one_or_all([each.margin for each in found])
         self.gap_ = one_or_all([each.gap if training_set.certified else math.nan for each in found])
@@ -261,14 +269,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.history_["evaluations"] += before
         self._previous = result.previous
 
-    def _evaluations_before(self, result: FitResult) -> int:
+    def _evaluations_before(self, result: AnyResult) -> int:
         """Kernel values computed by the fits that this one continues; a checkpoint has them in its own account."""
         previous = getattr(self, "_previous", None)
         if previous is None or result.previous is None or self.checkpoint is not None:
             return 0
         return int(self.n_kernel_evals_) if previous.data == result.previous.data else 0
 
-    def _warn_unless_converged(self, results: Sequence[BinaryResult]) -> None:
+    def _warn_unless_converged(self, results: Sequence[AnyBinaryResult]) -> None:
         reason = _weakest_reason(results)
         shortfall = self._shortfall(results) if reason in _REMEDIES else ""
         if min(result.assessment.margin for result in results) <= 0.0:
@@ -292,12 +300,16 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self._kernel is None:
             columns = self._support_columns(X)
             return np.asarray(columns @ self.dual_coef_.T + self.intercept_, dtype=np.float64)
-        points, support = as_points(X), self._prepared_support()
+        return self._values_at(as_points(X), self.dual_coef_)
+
+    def _values_at(self, points: Points, coefficients: NDArray[np.float64] | PairCoefficients) -> NDArray[np.float64]:
+        """Decision values at some points, by as many threads as pay."""
+        support = self._prepared_support()
         features = getattr(points, "n_features", 1)
         if not threads_pay(len(points), len(self.support_), features):
-            return support.decision_values(points, self.dual_coef_, self.intercept_, Workers())
+            return support.decision_values(points, coefficients, self.intercept_, Workers())
         with Workers(thread_count(self.n_jobs)) as workers:
-            return support.decision_values(points, self.dual_coef_, self.intercept_, workers)
+            return support.decision_values(points, coefficients, self.intercept_, workers)
 
     def _prepared_support(self) -> PreparedSupport:
         """The support as predictions use it: prepared once, and again if ``support_vectors_`` is another object."""
@@ -322,7 +334,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def short_of_gap(results: Sequence[BinaryResult], tol: float, name: str = "tol=") -> str:
+def short_of_gap(results: Sequence[AnyBinaryResult], tol: float, name: str = "tol=") -> str:
     """Which part of ``stopping.GapBelow`` was not met, and by how much."""
     gap = max(result.assessment.gap for result in results)
     violation = max(result.assessment.violation for result in results)
@@ -338,12 +350,12 @@ def short_of_gap(results: Sequence[BinaryResult], tol: float, name: str = "tol="
     return ""
 
 
-def _known(result: BinaryResult, certified: bool) -> BinaryResult:
+def _known(result: AnyBinaryResult, certified: bool) -> AnyBinaryResult:
     """The same, without a gap where none is defined."""
     return result if certified else result._replace(assessment=result.assessment._replace(gap=math.nan))
 
 
-def _weakest_reason(results: Sequence[BinaryResult]) -> StopReason:
+def _weakest_reason(results: Sequence[AnyBinaryResult]) -> StopReason:
     """Of several problems' reasons, the least satisfying one."""
     order = list(StopReason)
     return max((result.reason for result in results), key=order.index)

@@ -7,35 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
-
-from slackwater.estimators.base import KernelClassifier, length, one_or_all, short_of_gap
+from slackwater.estimators.base import short_of_gap
+from slackwater.estimators.one_vs_one import OneVsOneClassifier
 from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, one_of, optional, positive
-from slackwater.estimators.validation import Targets, check_rows, check_targets, same_rows, take
-from slackwater.fitting.certify import Evaluated, proven_gaps
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decisions
-from slackwater.fitting.fit import STRATEGIES, fit
-from slackwater.fitting.result import BinaryResult, FitResult
-from slackwater.fitting.training_set import (
-    KernelCheck,
-    TrainingSet,
-    feature_training_set,
-    precomputed_training_set,
-    warn_if_indefinite,
-)
-from slackwater.points import as_points, in_double
-from slackwater.prediction import PreparedSupport
+from slackwater.fitting.fit import STRATEGIES
+from slackwater.fitting.result import AnyBinaryResult, AnyResult
+from slackwater.fitting.training_set import KernelCheck, TrainingSet, warn_if_indefinite
 from slackwater.solvers.base import Solver
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import BoundStalled, StoppingRule, ViolationBelow
-from slackwater.workers import Workers, thread_count
 
 
-class SVC(KernelClassifier):
+class SVC(OneVsOneClassifier):
     r"""C-support vector classification: the accuracy of the optimum in a fraction of its time, or the optimum itself.
 
     Solves
@@ -190,7 +176,9 @@ class SVC(KernelClassifier):
             "For probabilities use sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False).",
         ),
         "strategy": one_of(("auto", *STRATEGIES), "auto lets the data decide."),
-        "break_ties": flag("It has no effect: predict takes the class of the largest decision value in any case."),
+        "multi_class": one_of(("ovo", "ovr"), "Several classes are trained one against one, or one against the rest."),
+        "decision_function_shape": one_of(("ovr", "ovo"), "One column for each class, or for each pair of classes."),
+        "break_ties": flag("True lets decision values decide between classes that have as many votes."),
     }
 
     def __init__(
@@ -216,6 +204,7 @@ class SVC(KernelClassifier):
         warm_start: bool = False,
         checkpoint: Any = None,
         strategy: str = "auto",
+        multi_class: str = "ovo",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         n_jobs: int | None = None,
@@ -242,6 +231,7 @@ class SVC(KernelClassifier):
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.strategy = strategy
+        self.multi_class = multi_class
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.n_jobs = n_jobs
@@ -250,13 +240,11 @@ class SVC(KernelClassifier):
 
     def _solver(self, n_classes: int) -> DualBlocks:
         coupling = Balanced() if self.fit_intercept else Free()
-        return DualBlocks(float(self.C), coupling, 1 if n_classes == 2 else n_classes)
+        together = 1 if n_classes == 2 or self._trains_pairs(n_classes) else n_classes
+        return DualBlocks(float(self.C), coupling, together)
 
     def _limits(self) -> list[StoppingRule]:
         return [*super()._limits(), BoundStalled()]
-
-    def _least_evaluations(self, solver: DualBlocks, training_set: TrainingSet) -> int:
-        return solver.least_evaluations(training_set.rows.n)
 
     def _context(self, solver: Solver, training_set: TrainingSet, n_classes: int, seed: int) -> FitContext:
         context = super()._context(solver, training_set, n_classes, seed)
@@ -265,101 +253,13 @@ class SVC(KernelClassifier):
         context.strategy = self.strategy
         return context
 
-    def _train(self, context: FitContext) -> FitResult:
-        return fit(context)
-
-    def _keep_account(self, training_set: TrainingSet, result: FitResult) -> None:
+    def _keep_account(self, training_set: TrainingSet, result: AnyResult) -> None:
         super()._keep_account(training_set, result)
         self.strategy_ = result.strategy
         self.decisions_ = result.decisions or Decisions()
         self.certified_ = training_set.certified and all(each.certified for each in result.binary_results)
 
-    def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Prove how near the model is to the optimum of given training data, and keep that as ``gap_``.
-
-        Every kernel value between the examples and the support vectors is computed once, in double precision, and as
-        many again at most for a good lower bound on the optimum (twice as many for a subspace model). Up to rounding,
-        the optimum's objective is at least (1 - gap) times that of the model.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Training data, as for ``fit``: usually the same. The classes must be those of the model.
-
-        Returns
-        -------
-        float, or ndarray of shape (n_classes,)
-            The proven relative gap, now also ``gap_``; ``certified_`` is True.
-        """
-        check_is_fitted(self)
-        X = check_rows(self, X, reset=False)
-        targets = check_targets(y, length(X), sample_weight, self.class_weight)
-        if not np.array_equal(targets.classes, self.classes_):
-            raise ValueError(
-                f"y must have the classes of the model, {self.classes_.tolist()}, got {targets.classes.tolist()}. "
-                "certify takes the data that a model was trained on, or others of the same classes."
-            )
-        with Workers(thread_count(self.n_jobs)) as workers:
-            training_set = self._examples(X, targets, workers)
-            if not training_set.certified:
-                raise ValueError("kernel must be positive semi-definite: without that there is no gap to prove.")
-            solver = self._solver(len(self.classes_))
-            context = self._context(solver, training_set, len(self.classes_), self._seed())
-            with context.interruptible():
-                gaps = proven_gaps(context, self._evaluated(X, training_set, workers))
-        self.gap_ = one_or_all(gaps)
-        self.certified_ = True
-        return self.gap_
-
-    def _examples(self, X: Any, targets: Targets, workers: Workers) -> TrainingSet:
-        """Examples with the kernel of the model; gamma is the model's, whatever "scale" would be here."""
-        rng, check_kernel = np.random.default_rng(self._seed()), type(self)._check_kernel
-        if self._kernel is None:
-            return precomputed_training_set(X, targets.codes, targets.weights, 0.0, rng, check_kernel)
-        return feature_training_set(
-            as_points(X), self._kernel, targets.codes, targets.weights, 0.0, *self._memory(), workers, rng, check_kernel
-        )
-
-    def _evaluated(self, X: Any, training_set: TrainingSet, workers: Workers) -> list[Evaluated]:
-        """The model of each problem at the examples, and its coefficients, if its support vectors are among them."""
-        kept, at_support = training_set.kept, self._support_rows(X)
-        values, own = self._values_in_double(X, kept, workers)
-        places = np.searchsorted(kept, self.support_)
-        among = at_support and bool((kept[np.minimum(places, len(kept) - 1)] == self.support_).all())
-        found = []
-        for number, coefficients in enumerate(self.dual_coef_):
-            dense = np.zeros(len(kept))
-            if among:
-                dense[places] = coefficients
-            squared = max(float(coefficients @ own[:, number]), 0.0)
-            found.append(
-                Evaluated(values[:, number], float(self.intercept_[number]), squared, dense if among else None)
-            )
-        return found
-
-    def _values_in_double(
-        self, X: Any, rows: NDArray[np.intp], workers: Workers
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Decision values without the biases, at some rows of X and at the support vectors: a proof needs precision."""
-        if self._kernel is None:
-            columns = self._support_columns(X)
-            return columns[rows] @ self.dual_coef_.T, columns[self.support_] @ self.dual_coef_.T
-        support = in_double(as_points(self.support_vectors_))
-        none = np.zeros(len(self.dual_coef_))
-        prepared = PreparedSupport(self._kernel, support)
-        at = in_double(as_points(take(X, rows)))
-        values = [prepared.decision_values(points, self.dual_coef_, none, workers) for points in (at, support)]
-        return values[0], values[1]
-
-    def _support_rows(self, X: Any) -> bool:
-        """Whether the rows of X at ``support_`` are the support vectors."""
-        if self._kernel is None:
-            return bool(X.shape[0] == self.n_features_in_)
-        if length(X) <= int(self.support_.max(initial=0)):
-            return False
-        return same_rows(as_points(X).take(self.support_).raw, self.support_vectors_)
-
-    def _shortfall(self, results: Sequence[BinaryResult]) -> str:
+    def _shortfall(self, results: Sequence[AnyBinaryResult]) -> str:
         """By how much training has missed its goals; nothing where it has not."""
         worst = max(result.assessment.gap for result in results)
         if not math.isnan(worst) and not self._aims_at_a_gap():

@@ -24,7 +24,7 @@ from slackwater.objectives import hinge_total
 from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling, Violations
-from slackwater.stopping import GapBelow, Progress, StoppingRule, StopReason, ViolationBelow, first_reason
+from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import snapshot
 
 _ROWS_TOGETHER = 1024  # rows of the matrix computed at a time
@@ -41,22 +41,20 @@ _INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set
 
 @dataclass
 class WorkingSet:
-    """Examples whose kernel values with one another are in memory: the leading square of ``values``."""
+    """Examples whose kernel values with one another are in memory: the leading square of ``values``.
+
+    ``values`` is larger than that, so that its rows are contiguous for compiled loops and others can join.
+    """
 
     features: Features
     capacity: int
 
     def __post_init__(self) -> None:
         self.indices = np.empty(0, dtype=np.intp)
-        self._store: Floats = np.empty((0, 0), self.features.points.dtype)
+        self.values: Floats = np.empty((0, 0), self.features.points.dtype)
 
     def __len__(self) -> int:
         return len(self.indices)
-
-    @property
-    def values(self) -> Floats:
-        m = len(self)
-        return self._store[:m, :m]
 
     def admit(self, newcomers: NDArray[np.intp]) -> None:
         """Compute the values of further examples with those here and with one another."""
@@ -66,37 +64,34 @@ class WorkingSet:
         for start in range(0, len(newcomers), _ROWS_TOGETHER):  # with those before them only: the matrix is symmetric
             rows = newcomers[start : start + _ROWS_TOGETHER]
             m, self.indices = len(self), np.concatenate([self.indices, rows])
-            self.features.fill_block(rows, self.indices, self.values[m:])
-            _loops.mirror(self.values, m)
+            self.features.fill_block(rows, self.indices, self.values[m : len(self), : len(self)])
+            _loops.mirror(self.values, m, len(self))
 
     def keep(self, places: NDArray[np.intp]) -> None:
         """Forget all examples but those at these places."""
-        from slackwater.gram import _loops
-
-        kept = np.empty((len(places), len(places)), self._store.dtype)
-        _loops.submatrix(self.values, places, kept)
+        kept = self.part(places)
         self.indices = self.indices[places]
-        self.values[:] = kept
+        self.values[: len(places), : len(places)] = kept
 
     def part(self, places: NDArray[np.intp]) -> Floats:
         """The values of some of the examples with one another: a copy."""
         from slackwater.gram import _loops
 
-        out = np.empty((len(places), len(places)), self._store.dtype)
+        out = np.empty((len(places), len(places)), self.values.dtype)
         _loops.submatrix(self.values, places, out)
         return out
 
     def _reserve(self, size: int) -> None:
         """Room for a larger square; at first as much as is likely to be needed, of which pages are used as they are."""
-        if size <= len(self._store):
+        if size <= len(self.values):
             return
         if size > self.capacity:
             raise ValueError(f"a working set has at most {self.capacity} examples, got {size}.")
         old, m = self.values, len(self)
         room = min(self.capacity, 4 * size)
         # Rows a power of two apart would compete for the same lines of the cache.
-        self._store = untouched((room, room + _PADDING), old.dtype)
-        self._store[:m, :m] = old
+        self.values = untouched((room, room + _PADDING), old.dtype)
+        self.values[:m, :m] = old[:m, :m]
 
 
 @dataclass
@@ -191,7 +186,7 @@ class Chunking:
         from slackwater.gram import _loops
 
         values = self.working.values
-        gram = values if len(chosen) == len(values) else self.working.part(chosen)
+        gram = values if len(chosen) == len(self.working) else self.working.part(chosen)
         part, shortfall = alpha[chosen], 1.0 - responses[chosen]
         steps = _STEPS_PER_EXAMPLE * len(chosen)
         self.coupling.solver()(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
@@ -282,7 +277,7 @@ class Chunking:
         )
 
 
-def possible(context: FitContext) -> bool:
+def possible(context: FitContext, ignore_size: bool = False) -> bool:
     """Whether the fit has features, few enough examples, and nothing to keep, to hold out or to count in advance."""
     training_set = context.training_set
     return (
@@ -291,7 +286,7 @@ def possible(context: FitContext) -> bool:
         and not context.persistence.used
         and not training_set.held_out.any()
         and training_set.ledger.limit is None
-        and training_set.n <= context.settings.chunking.max_examples
+        and (ignore_size or training_set.n <= context.settings.chunking.max_examples)
     )
 
 
@@ -308,8 +303,9 @@ def fit(context: FitContext, features: Features, number: int = 0) -> FitResult |
         context.settings.chunking,
         context.seed,
     )
-    allowed = context.settings.tolerance.exact_violation
-    goal: StoppingRule = ViolationBelow(allowed)
+    tolerance = context.settings.tolerance
+    allowed = tolerance.exact_violation
+    goal: StoppingRule = NearOptimal(allowed, tolerance.exact_gap, tolerance.finest_violation)
     if stated is not None:
         goal, allowed = GapBelow(stated), 10.0 * stated
     rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()], number)
@@ -348,7 +344,7 @@ class _Rounds:
                 return assessment, reason
             violators = chunking.violators(tolerance)
             if not settled and len(violators) == 0:
-                return assessment, StopReason.STALLED
+                return assessment, self._stalled(assessment)
             joined = chunking.newcomers(violators)
             if joined is None:
                 return None
@@ -356,6 +352,12 @@ class _Rounds:
             if len(violators) < chunking.settings.few_violators * len(chunking.working):
                 finer = tolerance <= allowed and len(violators) == 0  # and yet the gap is not reached
                 tolerance = allowed = _REFINEMENT * allowed if finer else allowed
+
+    def _stalled(self, assessment: Assessment) -> StopReason:
+        """Rounding lets nothing move any more; the default tolerance may be reached, if not the gap beyond it."""
+        context = self.context
+        reached = context.stopping.tol is None and assessment.violation <= context.settings.tolerance.exact_violation
+        return StopReason.TOLERANCE if reached else StopReason.STALLED
 
     def _reason(self, assessment: Assessment) -> StopReason | None:
         context = self.context

@@ -18,6 +18,7 @@ class Decision(NamedTuple):
     limit: str  # a relation and a number, "<= 0.002"; empty where there is none
     outcome: str  # "taken", "declined", or "forced": declined by the measurement, taken because the user says so
     seconds: float  # since training began
+    problem: int = 0  # the number of the pair of classes, where there are several
 
     @property
     def positive(self) -> bool:
@@ -27,11 +28,11 @@ class Decision(NamedTuple):
     def cells(self) -> tuple[str, ...]:
         """The fields as text."""
         value = f"{self.value:.4g}" if abs(self.value) < 1e4 else f"{self.value:.0f}"
-        return self.strategy, self.measured, value, self.limit, self.outcome, f"{self.seconds:.2f}"
+        return self.strategy, self.measured, value, self.limit, self.outcome, f"{self.seconds:.2f}", str(self.problem)
 
     def sentence(self) -> str:
         """For a line of progress."""
-        strategy, measured, value, limit, outcome, _ = self.cells()
+        strategy, measured, value, limit, outcome = self.cells()[:5]
         return f"{strategy}: {measured} {value} (limit {limit}): {outcome}"
 
 
@@ -79,9 +80,9 @@ class Decisions(Sequence[Decision]):
         return pandas.DataFrame(self._decisions, columns=Decision._fields)
 
     def __str__(self) -> str:
-        rows = [each.cells() for each in self._decisions]
-        table = [Decision._fields, *rows]
-        widths = [max(len(row[column]) for row in table) for column in range(len(Decision._fields))]
+        shown = len(Decision._fields) if any(each.problem for each in self._decisions) else len(Decision._fields) - 1
+        table = [row[:shown] for row in (Decision._fields, *(each.cells() for each in self._decisions))]
+        widths = [max(len(row[column]) for row in table) for column in range(shown)]
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
         )

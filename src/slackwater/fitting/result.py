@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
 from slackwater.fitting.decisions import Decisions
@@ -11,6 +15,7 @@ from slackwater.solvers.base import Assessment, Prudent, Solver
 from slackwater.solvers.drive import Task
 from slackwater.stopping import StopReason
 from slackwater.tracing import Recorder
+from slackwater.votes import pair_number
 
 
 class BinaryResult(NamedTuple):
@@ -21,6 +26,45 @@ class BinaryResult(NamedTuple):
     reason: StopReason
     steps: int
     certified: bool = True  # whether the assessment's gap is a proof
+
+
+class PairResult(NamedTuple):
+    """What the problem of one pair of classes ended with; its model is among the ``PairModels``."""
+
+    assessment: Assessment
+    reason: StopReason
+    steps: int
+    certified: bool = True
+
+
+@dataclass(frozen=True)
+class PairModels:
+    """The models of all pairs of classes, as LIBSVM keeps them.
+
+    An example of class a has k - 1 coefficients, one for each of the other classes: in row b - 1 that of the pair with
+    b, if b > a, else in row b. They are signed: positive in pairs of which a is the first.
+    """
+
+    coefficients: NDArray[np.float64]  # (k - 1, examples)
+    biases: NDArray[np.float64]  # one for each pair
+
+    @classmethod
+    def none(cls, n_classes: int, n: int) -> PairModels:
+        return cls(np.zeros((n_classes - 1, n)), np.zeros(n_classes * (n_classes - 1) // 2))
+
+    def put(
+        self,
+        first: int,
+        second: int,
+        codes: NDArray[np.intp],
+        support: NDArray[np.intp],
+        coefficients: NDArray[np.float64],
+        bias: float,
+    ) -> None:
+        """Keep the model of a pair."""
+        rows = np.where(codes[support] == first, second - 1, first)
+        self.coefficients[rows, support] = coefficients
+        self.biases[pair_number(first, second, len(self.coefficients) + 1)] = bias
 
 
 class Previous(NamedTuple):
@@ -40,6 +84,21 @@ class FitResult(NamedTuple):
     previous: Previous | None = None
     strategy: str = ""
     decisions: Decisions | None = None
+
+
+class PairsResult(NamedTuple):
+    """What the fits of all pairs of classes leave behind."""
+
+    binary_results: list[PairResult]
+    models: PairModels
+    recorder: Recorder
+    previous: Previous | None
+    strategy: str
+    decisions: Decisions
+
+
+AnyBinaryResult = BinaryResult | PairResult
+AnyResult = FitResult | PairsResult
 
 
 def result_of(solver: Solver, task: Task) -> BinaryResult:

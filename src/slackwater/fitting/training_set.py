@@ -62,6 +62,17 @@ class TrainingSet:
             features=features,
         )
 
+    def part(self, indices: NDArray[np.intp], workers: Workers | None = None) -> TrainingSet:
+        """Some of the examples, with rows of their own; computed by these threads, if they are given."""
+        if self.features is None:
+            if not isinstance(self.rows, PrecomputedRows):
+                raise TypeError("rows without points are those of a precomputed matrix")
+            return self.arranged(indices, self.rows.part(indices), None)
+        features = self.features.part(indices)
+        if workers is not None:
+            features = replace(features, workers=workers)
+        return self.arranged(indices, features.rows(), features)
+
     def ranked(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
         """The positions of some examples among ``indices``, in an order that does not depend on their numbers."""
         place = np.full(self.n, -1)

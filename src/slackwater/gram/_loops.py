@@ -126,12 +126,11 @@ _TILE = 64  # values: a square of them stays in the first-level cache
 
 
 @compiled
-def mirror(values: NDArray[np.floating], first: int) -> None:
-    """Of a square whose rows from ``first`` on are known, the columns from there on: it is symmetric."""
-    n = values.shape[0]
-    for top in range(first, n, _TILE):
+def mirror(values: NDArray[np.floating], first: int, last: int) -> None:
+    """Write the columns from ``first`` to before ``last`` of a symmetric matrix, of which these rows are known."""
+    for top in range(first, last, _TILE):
         for left in range(0, first, _TILE):
-            for i in range(top, min(top + _TILE, n)):
+            for i in range(top, min(top + _TILE, last)):
                 for j in range(left, min(left + _TILE, first)):
                     values[j, i] = values[i, j]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,12 @@ class PrecomputedRows:
     def slots(self) -> int:
         """All rows are at hand."""
         return self.n
+
+    def part(self, indices: IndexArray) -> PrecomputedRows:
+        """The rows and columns of some points, charged to the same ledger."""
+        part = copy.copy(self)
+        part.matrix, part._diagonal = read_only(self.matrix[np.ix_(indices, indices)]), None
+        return part
 
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows: as a view where they follow one another in the matrix, else as a copy."""

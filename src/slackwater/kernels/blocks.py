@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,18 +155,54 @@ def _meet(compute: ComputeTile, group: list[Tile], column: Tile) -> None:
         compute(left, right, first, start)
 
 
+class Factors(Protocol):
+    """The coefficients of some functions, as tiles of kernel values are multiplied by them."""
+
+    @property
+    def functions(self) -> int:
+        """How many there are."""
+
+    def add_to(self, sums: NDArray[np.float64], tile: Floats, first: int) -> None:
+        """Add what the support vectors from ``first`` on contribute: ``tile`` has their values, a row for each point."""
+
+
+@dataclass(frozen=True)
+class DenseFactors:
+    """Every function has a coefficient for every support vector: shape (support, functions)."""
+
+    factors: Floats
+
+    @property
+    def functions(self) -> int:
+        """As many as there are columns."""
+        return self.factors.shape[1]
+
+    def add_to(self, sums: NDArray[np.float64], tile: Floats, first: int) -> None:
+        """By one product."""
+        sums += tile @ self.factors[first : first + tile.shape[1]]
+
+
+def in_type_of_values(coefficients: NDArray[np.float64], dtype: np.dtype[Any]) -> Floats:
+    """Coefficients, turned, in the type of the kernel values, unless they are beyond single precision."""
+    largest = np.abs(coefficients).max(initial=0.0)
+    extreme = largest > 1e30 or 0.0 < largest < 1e-30
+    return np.ascontiguousarray(coefficients.T, dtype=np.float64 if extreme else dtype)
+
+
 def combinations(
-    kernel: Kernel, points: Points, support: Points, coefficients: NDArray[np.float64], workers: Workers
+    kernel: Kernel, points: Points, support: Points, coefficients: NDArray[np.float64] | Factors, workers: Workers
 ) -> NDArray[np.float64]:
     """Values of k functions, given by their (k, support) coefficients, at m points: shape (m, k).
 
     Computed tile by tile: the m × support kernel matrix is never held. A float32 kernel value is multiplied in
     float32 and summed in float64 over the tiles. Values that are not finite are the caller's to find.
     """
-    values = np.empty((len(points), len(coefficients)))
     dtype = np.result_type(points.dtype, support.dtype)
-    extreme = np.abs(coefficients).max(initial=0.0) > 1e30 or np.abs(coefficients).max(initial=1.0) < 1e-30
-    factors = np.ascontiguousarray(coefficients.T, dtype=np.float64 if extreme else dtype)
+    if isinstance(coefficients, np.ndarray):
+        factors: Factors = DenseFactors(in_type_of_values(coefficients, dtype))
+    else:
+        factors = coefficients
+    values = np.empty((len(points), factors.functions))
     support = kernel.prepared(support)
     some = kernel.prepared(points.slice(0, min(SUM_ROWS, len(points))))
     if kernel.reentrant and isinstance(support, SparsePoints) and isinstance(some, SparsePoints):
@@ -173,14 +210,14 @@ def combinations(
 
     def evaluate(start: int) -> None:
         left = kernel.prepared(points.slice(start, min(start + SUM_ROWS, len(points))))
-        sums = np.zeros((len(left), len(coefficients)))
+        sums = np.zeros((len(left), factors.functions))
         tile = np.empty((len(left), SUM_COLUMNS), dtype=dtype)
         for first in range(0, len(support), SUM_COLUMNS):
             right = support.slice(first, min(first + SUM_COLUMNS, len(support)))
             out = tile[:, : len(right)]
             kernel.fill(left, right, out)
             with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller
-                sums += out @ factors[first : first + len(right)]
+                factors.add_to(sums, out, first)
         values[start : start + len(left)] = sums
 
     (workers if kernel.reentrant else Workers()).run(evaluate, range(0, len(points), SUM_ROWS))
@@ -188,10 +225,10 @@ def combinations(
 
 
 def _sparse_combinations(
-    kernel: Kernel, points: Points, support: SparsePoints, factors: Floats, workers: Workers
+    kernel: Kernel, points: Points, support: SparsePoints, factors: Factors, workers: Workers
 ) -> NDArray[np.float64]:
     """The same for sparse rows: support vectors are turned to columns once for all points, as many as fit in memory."""
-    values, dtype = np.zeros((len(points), factors.shape[1])), np.result_type(points.dtype, support.dtype)
+    values, dtype = np.zeros((len(points), factors.functions)), np.result_type(points.dtype, support.dtype)
     together = max(1, COLUMNS_BYTES // support.columns_bytes) * support.tile_rows
     for offset in range(0, len(support), together):
         last = min(offset + together, len(support))
@@ -203,7 +240,7 @@ def _sparse_combinations(
                 out = np.empty((len(left), len(right)), dtype)
                 kernel.fill(left, right, out)
                 with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller
-                    values[start : start + len(right)] += out.T @ factors[first : first + len(left)]
+                    factors.add_to(values[start : start + len(right)], out.T, first)
 
         workers.run(evaluate, range(0, len(points), SPARSE_SUM_ROWS))
     return values

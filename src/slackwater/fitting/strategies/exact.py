@@ -21,10 +21,8 @@ NAME = "exact"
 
 def from_scratch(context: FitContext) -> FitResult:
     """Solve for all examples to the tolerance stated, or to the default one."""
-    stated = context.stopping.tol
+    stated, features = context.stopping.tol, features_for(context)
     tol = context.settings.tolerance.exact_gap if stated is None else stated
-    any_tolerance = stated is not None or context.persistence.used  # a state may be continued to any tolerance
-    features = as_given(context) if any_tolerance else precise_enough(context)
     if features is not None and context.n_classes == 2 and chunking.possible(context):
         found = chunking.fit(context, features)
         if found is not None:
@@ -64,6 +62,12 @@ def single_precision_error(context: FitContext) -> float:
     Each error counts with the example's coefficient, at most C times its weight.
     """
     return precision.SINGLE * _max_norm(context)
+
+
+def features_for(context: FitContext) -> Features | None:
+    """Points with kernel values as precise as a stated tolerance may call for, or as the default one does."""
+    any_tolerance = context.stopping.tol is not None or context.persistence.used  # a state may be continued to any
+    return as_given(context) if any_tolerance else precise_enough(context)
 
 
 def as_given(context: FitContext) -> Features | None:

@@ -1,0 +1,206 @@
+"""One-vs-one: a binary problem for each pair of classes, as scikit-learn's and LIBSVM's SVC have it.
+
+Pairs come in the order (0, 1), (0, 2), …, (1, 2), …; the first class is the positive one. Pairs of small classes are
+solved together out of shared kernel values, by a compiled loop on all threads. Any other pair is a fit of two classes
+of its own, which picks its own strategy. What is left of a budget is shared among the pairs that remain, by their sizes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.fitting import chunking, small_pairs
+from slackwater.fitting.context import FitContext, Persistence
+from slackwater.fitting.decisions import Decisions
+from slackwater.fitting.fit import fit
+from slackwater.fitting.result import BinaryResult, PairModels, PairResult, PairsResult, Previous
+from slackwater.fitting.training_set import TrainingSet
+from slackwater.stopping import MaxEvaluations, MaxSeconds, StoppingRule
+from slackwater.tracing import Recorder
+from slackwater.workers import Workers
+
+
+class Pair(NamedTuple):
+    """Two classes, and the number of their problem."""
+
+    number: int
+    first: int
+    second: int
+
+
+def pairs_of(n_classes: int) -> list[Pair]:
+    """All pairs of classes, in order."""
+    both = [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
+    return [Pair(number, *classes) for number, classes in enumerate(both)]
+
+
+def fit_pairs(context: FitContext) -> PairsResult:
+    """Train a model for each pair of classes."""
+    joint = _Joint(context)
+    together = small_pairs.classes_solved_together(context)
+    solved = small_pairs.solve(context, together, joint.models)
+    joint.results.update(solved)
+    if solved:
+        joint.strategies.append(small_pairs.NAME)
+    joint.fit_others([pair for pair in pairs_of(context.n_classes) if pair.number not in solved])
+    return joint.result()
+
+
+@dataclass
+class _Joint:
+    """The fits of all pairs, and what they leave behind together."""
+
+    context: FitContext
+    results: dict[int, PairResult] = field(default_factory=dict)
+    recorders: dict[int, Recorder] = field(default_factory=dict)
+    decisions: dict[int, Decisions] = field(default_factory=dict)
+    previous: dict[int, Previous] = field(default_factory=dict)
+    strategies: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        training_set = self.context.training_set
+        self.models = PairModels.none(self.context.n_classes, training_set.n)
+        self.sizes = np.bincount(training_set.codes, minlength=self.context.n_classes)
+        self.budget = _Budget(self.context)
+        self._one_at_a_time = threading.Lock()
+
+    def fit_others(self, pairs: Sequence[Pair]) -> None:
+        """Fit each pair by itself: side by side where that is possible and none is large, else one after the other."""
+        if not pairs:
+            return
+        features, threads = self.context.training_set.features, self._threads(pairs)
+        self.budget.plan({pair.number: int(self._size(pair)) for pair in pairs}, threads)
+        ordered = sorted(pairs, key=self._size, reverse=True)  # the longest first, so that none is waited for
+        if threads == 1 or features is None:
+            for pair in ordered:
+                self._fit(pair, None)
+        else:
+            features.workers.run(lambda pair: self._fit(pair, Workers()), ordered)
+
+    def _size(self, pair: Pair) -> int:
+        return int(self.sizes[pair.first] + self.sizes[pair.second])
+
+    def _threads(self, pairs: Sequence[Pair]) -> int:
+        """How many pairs are fitted at once."""
+        context = self.context
+        features = context.training_set.features
+        most = context.settings.chunking.max_examples
+        if features is None or not features.kernel.reentrant or not chunking.possible(context, ignore_size=True):
+            return 1
+        return features.workers.n_threads if max(self._size(pair) for pair in pairs) <= most else 1
+
+    def _fit(self, pair: Pair, workers: Workers | None) -> None:
+        context = self._context_of(pair, workers)
+        found = fit(context)
+        (result,) = found.binary_results
+        indices = np.flatnonzero(np.isin(self.context.training_set.codes, (pair.first, pair.second)))
+        with self._one_at_a_time:
+            self._keep(pair, result, indices)
+            self.recorders[pair.number] = found.recorder
+            self.decisions[pair.number] = found.decisions or Decisions()
+            self.strategies.append(found.strategy)
+            if found.previous is not None:
+                self.previous[pair.number] = found.previous
+
+    def _keep(self, pair: Pair, result: BinaryResult, indices: NDArray[np.intp]) -> None:
+        expansion = result.expansion
+        support = indices[expansion.support]
+        codes = self.context.training_set.codes
+        self.models.put(pair.first, pair.second, codes, support, expansion.coefficients, expansion.bias)
+        self.results[pair.number] = PairResult(result.assessment, result.reason, result.steps, result.certified)
+
+    def _context_of(self, pair: Pair, workers: Workers | None) -> FitContext:
+        context = self.context
+        limits = self.budget.limits_of(pair.number)
+        return replace(
+            context,
+            training_set=training_set_of(context.training_set, pair, workers),
+            n_classes=2,
+            stopping=replace(context.stopping, make_limits=limits),
+            persistence=self._persistence_of(pair),
+            recorder=Recorder(),
+            decisions=Decisions(),
+            fallbacks={},
+            stages=0,
+        )
+
+    def _persistence_of(self, pair: Pair) -> Persistence:
+        """A checkpoint of its own for each pair, and where an earlier fit left this pair."""
+        kept = self.context.persistence
+        path = kept.checkpoint
+        earlier = None if kept.previous is None else kept.previous.states[pair.number]
+        return Persistence(
+            checkpoint=None if path is None else Path(f"{path}.{pair.first}-{pair.second}"),
+            previous=earlier,
+            keep=kept.keep,
+        )
+
+    def result(self) -> PairsResult:
+        context = self.context
+        numbers = sorted(self.results)
+        recorder = context.recorder
+        for number in sorted(self.recorders):
+            recorder.rows.extend(row._replace(problem=number) for row in self.recorders[number].rows)
+        for number in sorted(self.decisions):
+            for decision in self.decisions[number]:
+                context.decisions.append(decision._replace(problem=number))
+        previous = None
+        if context.persistence.keep and len(self.previous) == len(numbers):
+            states = [self.previous[number] for number in numbers]
+            previous = Previous(" ".join(each.data for each in states), states[0].solver, context.seed, states)
+        strategy = ", ".join(dict.fromkeys(sorted(self.strategies)))
+        results = [self.results[number] for number in numbers]
+        return PairsResult(results, self.models, recorder, previous, strategy, context.decisions)
+
+
+class _Budget:
+    """What is left of time and kernel evaluations, shared among the pairs that remain."""
+
+    def __init__(self, context: FitContext) -> None:
+        self._context = context
+        self._ledger = context.training_set.ledger
+        self._evaluations = self._ledger.limit
+        self._waiting: dict[int, int] = {}
+        self._threads = 1
+
+    def plan(self, sizes: dict[int, int], threads: int) -> None:
+        """The pairs to come, by number, with their sizes; so many of them at a time."""
+        self._waiting, self._threads = dict(sizes), threads
+
+    def limits_of(self, number: int) -> Callable[[], list[StoppingRule]]:
+        """What makes the limits of a pair, which begins now."""
+        share = self._waiting[number] / sum(self._waiting.values())
+        del self._waiting[number]
+        spent = self._context.clock.seconds()
+        given = self._context.stopping.make_limits
+        limit = None
+        if self._evaluations is not None:
+            limit = self._ledger.limit = self._ledger.train + int((self._evaluations - self._ledger.train) * share)
+
+        def limits() -> list[StoppingRule]:
+            rules = []
+            for rule in given():
+                if isinstance(rule, MaxSeconds):
+                    rule = MaxSeconds(spent + max(rule.limit - spent, 0.0) * min(1.0, share * self._threads))
+                elif isinstance(rule, MaxEvaluations) and limit is not None:
+                    rule = MaxEvaluations(limit)
+                rules.append(rule)
+            return rules
+
+        return limits
+
+
+def training_set_of(training_set: TrainingSet, pair: Pair, workers: Workers | None = None) -> TrainingSet:
+    """The examples of two classes; the first is positive."""
+    codes = training_set.codes
+    indices = np.flatnonzero((codes == pair.first) | (codes == pair.second))
+    part = training_set.part(indices, workers)
+    positive = (part.codes == pair.first).astype(np.intp)
+    return replace(part, codes=positive, identify=lambda: f"{training_set.identify()} {pair.first} {pair.second}")
