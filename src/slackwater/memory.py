@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -63,3 +64,25 @@ class Buffers:
             buffer = np.empty(size, self._dtype)
         yield buffer[:size].reshape(shape)
         self._spare.append(buffer)
+
+
+class SpareMemory:
+    """Large stretches that several fits use one after the other: fresh pages take longer than values to fill them."""
+
+    def __init__(self) -> None:
+        self._spare: list[NDArray[np.uint8]] = []
+        self._lock = threading.Lock()
+
+    def take(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Memory of any content, at least so much: a stretch that was given back, or a new one."""
+        with self._lock:
+            fitting = [number for number, spare in enumerate(self._spare) if len(spare) >= n_bytes]
+            if fitting:
+                return self._spare.pop(min(fitting, key=lambda number: len(self._spare[number])))
+        return untouched(n_bytes, np.uint8)
+
+    def give_back(self, memory: NDArray[np.uint8]) -> None:
+        """For others to take."""
+        if len(memory):
+            with self._lock:
+                self._spare.append(memory)

@@ -19,12 +19,12 @@ from slackwater.fitting.context import FitContext
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.settings import ChunkingSettings
 from slackwater.gram.features import Features
-from slackwater.memory import untouched
+from slackwater.memory import SpareMemory
 from slackwater.objectives import hinge_total
 from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling, Violations
-from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason
+from slackwater.stopping import GapBelow, Progress, StoppingRule, StopReason, ViolationBelow, first_reason
 from slackwater.tracing import snapshot
 
 _ROWS_TOGETHER = 1024  # rows of the matrix computed at a time
@@ -48,9 +48,11 @@ class WorkingSet:
 
     features: Features
     capacity: int
+    memory: SpareMemory
 
     def __post_init__(self) -> None:
         self.indices = np.empty(0, dtype=np.intp)
+        self._pages = np.empty(0, dtype=np.uint8)
         self.values: Floats = np.empty((0, 0), self.features.points.dtype)
 
     def __len__(self) -> int:
@@ -87,11 +89,19 @@ class WorkingSet:
             return
         if size > self.capacity:
             raise ValueError(f"a working set has at most {self.capacity} examples, got {size}.")
-        old, m = self.values, len(self)
+        old, pages, m = self.values, self._pages, len(self)
         room = min(self.capacity, 4 * size)
         # Rows a power of two apart would compete for the same lines of the cache.
-        self.values = untouched((room, room + _PADDING), old.dtype)
+        n_bytes = room * (room + _PADDING) * old.dtype.itemsize
+        self._pages = self.memory.take(n_bytes)
+        self.values = self._pages[:n_bytes].view(old.dtype).reshape(room, room + _PADDING)
         self.values[:m, :m] = old[:m, :m]
+        self.memory.give_back(pages)
+
+    def release(self) -> None:
+        """Let others use the memory."""
+        self.memory.give_back(self._pages)
+        self.values, self._pages = self.values[:0], self._pages[:0]
 
 
 @dataclass
@@ -105,17 +115,25 @@ class Chunking:
     coupling: Coupling
     settings: ChunkingSettings
     seed: int
+    memory: SpareMemory
 
     def __post_init__(self) -> None:
         n = len(self.labels)
         self.alpha, self.responses = np.zeros(n), np.zeros(n)  # c_i = y_i <w, Φ(x_i)>
-        self.tested = np.zeros(n)  # the dual variables to which the responses of all examples belong
-        self.working = WorkingSet(self.features, min(n, self.settings.max_working_set))
+        self.tests = [np.zeros(n)]  # the dual variables when examples outside were tested, one test after the other
+        self.last_test = np.zeros(n, dtype=np.intp)  # the one to which the response of an example outside belongs
+        self.drifts = [0.0]  # how far w has moved since each test, at most
+        self.working = WorkingSet(self.features, min(n, self.settings.max_working_set), self.memory)
         self.outside = np.ones(n, dtype=bool)
 
     @property
     def n(self) -> int:
         return len(self.labels)
+
+    @cached_property
+    def reach(self) -> NDArray[np.float64]:
+        """K(x, x)^½ of each example: how far its response can move with w."""
+        return np.sqrt(np.maximum(self.features.kernel.diagonal(self.features.points), 0.0))
 
     @cached_property
     def ranks(self) -> NDArray[np.float64]:
@@ -159,8 +177,14 @@ class Chunking:
             moved = self._solve_part(chosen, labels, upper, alpha, responses, aim)
             if not moved:
                 break
+        self._count_drift((alpha - self.alpha[members]) @ (responses - self.responses[members]))
         self.alpha[members], self.responses[members] = alpha, responses
         return ended
+
+    def _count_drift(self, squared: float) -> None:
+        """w has moved by ‖Δw‖, of which the square is given: Σ Δα_i Δc_i."""
+        moved = math.sqrt(max(float(squared), 0.0))
+        self.drifts = [drift + moved for drift in self.drifts]
 
     def _shrunk(
         self, found: Violations, alpha: NDArray[np.float64], upper: NDArray[np.float64]
@@ -204,18 +228,32 @@ class Chunking:
         alpha[chosen] = part
         return len(moved) > 0
 
-    def test_others(self) -> None:
-        """Bring the responses of examples outside of the working set up to date."""
-        moved = np.flatnonzero(self.alpha != self.tested)
+    def test_others(self, tolerance: float) -> None:
+        """Bring the responses of examples outside of the working set up to date, but for those that cannot violate.
+
+        |<Δw, Φ(x)>| <= ‖Δw‖ K(x, x)^½: an example that was far beyond its margin, compared with how far w has moved
+        since, still is. Its dual variable is zero and so is its loss, and the gap does not depend on it.
+        """
         others = np.flatnonzero(self.outside)
-        if len(others) and len(moved):
-            change = (self.alpha[moved] - self.tested[moved]) * self.labels[moved]
-            self.responses[others] += self.labels[others] * self.features.values(others, moved, change[None])[:, 0]
-        self.tested[moved] = self.alpha[moved]
+        drift = np.array(self.drifts)[self.last_test[others]] * self.reach[others]
+        bound = 1.0 - self.responses[others] + drift - self.labels[others] * self.middle()
+        self._update(others[bound > -tolerance])
+
+    def _update(self, examples: NDArray[np.intp]) -> None:
+        """Compute the responses of some examples outside of the working set."""
+        for number, earlier in enumerate(self.tests):
+            stale = examples[self.last_test[examples] == number]
+            moved = np.flatnonzero(self.alpha != earlier)
+            if len(stale) and len(moved):
+                change = (self.alpha[moved] - earlier[moved]) * self.labels[moved]
+                self.responses[stale] += self.labels[stale] * self.features.values(stale, moved, change[None])[:, 0]
+        self.last_test[examples] = len(self.tests)
+        self.tests.append(self.alpha.copy())
+        self.drifts.append(0.0)
 
     def violators(self, tolerance: float) -> NDArray[np.intp]:
-        """Examples outside of the working set whose dual variables want to grow."""
-        others = np.flatnonzero(self.outside)
+        """Examples outside of the working set whose dual variables want to grow, of those tested last."""
+        others = np.flatnonzero(self.outside & (self.last_test == len(self.tests) - 1))
         if len(others) == 0:
             return others
         shortfall = 1.0 - self.responses[others] - self.labels[others] * self.middle()
@@ -235,7 +273,9 @@ class Chunking:
         m, settings = len(self.working), self.settings
         expected = np.count_nonzero(self.alpha) + len(violators)
         if expected > settings.share_at_once * self.n and self.n <= settings.max_working_set:
-            return self._by_content(np.flatnonzero(self.outside))
+            others = np.flatnonzero(self.outside)
+            self._update(others[self.last_test[others] < len(self.tests) - 1])
+            return self._by_content(others)
         most = max(int(settings.growth * m), settings.sample)
         if len(violators) > most:
             violators = violators[np.argsort(self.ranks[violators])[:most]]
@@ -250,6 +290,7 @@ class Chunking:
         shortfall = 1.0 - self.responses[members] - self.labels[members] * self.middle()
         needed = (self.alpha[members] > 0.0) | (shortfall > -_NEAR)
         self.outside[members[~needed]] = True
+        self.last_test[members[~needed]] = len(self.tests) - 1
         self.working.keep(np.flatnonzero(needed))
 
     def _by_content(self, examples: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -302,14 +343,15 @@ def fit(context: FitContext, features: Features, number: int = 0) -> FitResult |
         solver.coupling,
         context.settings.chunking,
         context.seed,
+        context.spare_memory,
     )
-    tolerance = context.settings.tolerance
-    allowed = tolerance.exact_violation
-    goal: StoppingRule = NearOptimal(allowed, tolerance.exact_gap, tolerance.finest_violation)
+    allowed = context.settings.tolerance.exact_violation
+    goal: StoppingRule = ViolationBelow(allowed)
     if stated is not None:
         goal, allowed = GapBelow(stated), 10.0 * stated
     rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()], number)
     ended = rounds.run(allowed)
+    chunking.working.release()
     if ended is None:
         return None
     assessment, reason = ended
@@ -336,7 +378,7 @@ class _Rounds:
             if len(newcomers):
                 chunking.admit(newcomers)
             settled = chunking.solve(tolerance)
-            chunking.test_others()
+            chunking.test_others(tolerance)
             self.made += 1
             assessment = chunking.assess()
             reason = self._reason(assessment)
@@ -344,7 +386,7 @@ class _Rounds:
                 return assessment, reason
             violators = chunking.violators(tolerance)
             if not settled and len(violators) == 0:
-                return assessment, self._stalled(assessment)
+                return assessment, StopReason.STALLED
             joined = chunking.newcomers(violators)
             if joined is None:
                 return None
@@ -352,12 +394,6 @@ class _Rounds:
             if len(violators) < chunking.settings.few_violators * len(chunking.working):
                 finer = tolerance <= allowed and len(violators) == 0  # and yet the gap is not reached
                 tolerance = allowed = _REFINEMENT * allowed if finer else allowed
-
-    def _stalled(self, assessment: Assessment) -> StopReason:
-        """Rounding lets nothing move any more; the default tolerance may be reached, if not the gap beyond it."""
-        context = self.context
-        reached = context.stopping.tol is None and assessment.violation <= context.settings.tolerance.exact_violation
-        return StopReason.TOLERANCE if reached else StopReason.STALLED
 
     def _reason(self, assessment: Assessment) -> StopReason | None:
         context = self.context

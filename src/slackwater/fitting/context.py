@@ -17,6 +17,7 @@ from slackwater.fitting.fallback import Fallback
 from slackwater.fitting.result import Previous
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.memory import SpareMemory
 from slackwater.solvers.drive import Task, drive, interrupt_flag
 from slackwater.stopping import Progress, StoppingRule, StopReason
 from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder, Snapshot, Watch
@@ -68,6 +69,7 @@ class FitContext:
     decisions: Decisions = field(default_factory=Decisions)
     fallbacks: dict[int, Fallback] = field(default_factory=dict)  # the best models of the sample, by problem
     stages: int = 0  # driven so far
+    spare_memory: SpareMemory = field(default_factory=SpareMemory)  # for the fits of several pairs of classes
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:

@@ -21,6 +21,7 @@ from slackwater.fitting.context import FitContext, Persistence
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import fit
 from slackwater.fitting.result import BinaryResult, PairModels, PairResult, PairsResult, Previous
+from slackwater.fitting.strategies import exact
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.stopping import MaxEvaluations, MaxSeconds, StoppingRule
 from slackwater.tracing import Recorder
@@ -43,6 +44,8 @@ def pairs_of(n_classes: int) -> list[Pair]:
 
 def fit_pairs(context: FitContext) -> PairsResult:
     """Train a model for each pair of classes."""
+    if chunking.possible(context, ignore_size=True):  # points in their final form once, not for every pair
+        context.training_set = replace(context.training_set, features=exact.features_for(context))
     joint = _Joint(context)
     together = small_pairs.classes_solved_together(context)
     solved = small_pairs.solve(context, together, joint.models)

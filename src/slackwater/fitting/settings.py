@@ -24,7 +24,6 @@ class ToleranceSettings:
     """To what relative gap the dual is solved by default, and what may stay unknown of it."""
 
     exact_gap: float = 1e-4  # of a fit without a sample. With 1e-3, 0.4 % of waveform's labels (3 classes) were others
-    refined: float = 1 / 16  # of the violation allowed, down to which a fit without a sample goes to close that gap
     gaps: tuple[float, ...] = (0.03, 0.01, 0.003)  # of a fit with one: the coarsest that the comparison accepts
     max_deficit: float = 0.001  # test error: by how much a coarser gap may be worse than the finest
     comparison_examples: int = 8192
@@ -34,12 +33,6 @@ class ToleranceSettings:
     def exact_violation(self) -> float:
         """Of the optimality conditions, at the default gap: 1e-3, the default of LIBSVM."""
         return 10.0 * self.exact_gap
-
-    @property
-    def finest_violation(self) -> float:
-        """With which the default gap is not waited for any longer."""
-        return self.refined * self.exact_violation
-
 
 @dataclass(frozen=True)
 class ChunkingSettings:
@@ -51,7 +44,7 @@ class ChunkingSettings:
     sample: int = 512  # the first working set of others
     share_at_once: float = 0.6  # of the examples expected to be in the working set, for all of them to join
     growth: float = 2.0  # times the working set: violators that join in a round
-    few_violators: float = 0.1  # of the working set, with which the final tolerance is aimed at
+    few_violators: float = 1.5  # times the working set: if no more join, the final tolerance is aimed at
     coarse_tolerance: float = 0.1  # violation to which earlier rounds are solved
 
 
@@ -60,7 +53,7 @@ class PairSettings:
     """One-vs-one: pairs of small classes, which are solved together."""
 
     max_examples: int = 3072  # of a pair: larger ones have few support vectors beside their size, and are chunked
-    strip_values: int = 2**24  # kernel values of some classes with all others in memory at a time
+    strip_values: int = 2**22  # kernel values of some classes with all others in memory at a time
 
 
 @dataclass(frozen=True)

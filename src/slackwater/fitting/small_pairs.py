@@ -167,12 +167,12 @@ class _Strips:
                 self.models.coefficients[other - 1 if other > code else other, self.examples[part]] = values[part]
 
 
-def _goals(context: FitContext) -> tuple[float, float, float]:
-    """The violation to reach, the relative gap, and the violation with which that is not waited for."""
+def _goals(context: FitContext) -> tuple[float, float]:
+    """The violation to reach, and the relative gap, where one is stated."""
     stated, default = context.stopping.tol, context.settings.tolerance
     if stated is None:
-        return default.exact_violation, default.exact_gap, default.finest_violation
-    return 10.0 * stated, stated, 0.0
+        return default.exact_violation, math.inf
+    return 10.0 * stated, stated
 
 
 def _results(
@@ -181,8 +181,7 @@ def _results(
     """What is known of each pair."""
     from slackwater.solvers import _pairs_loops as columns
 
-    violation, gap, _ = _goals(context)
-    default = context.stopping.tol is None
+    violation, gap = _goals(context)
     weights = np.add.reduceat(strips.upper, strips.starts[:-1])
     results = {}
     squared, loss, total = (found[:, k] for k in (columns.SQUARED_NORM, columns.LOSS, columns.DUAL_SUM))
@@ -198,7 +197,7 @@ def _results(
             float(primal[k]), float(dual[k]), float(gaps[k]), float(margins[k]), float(slack[k]),
             int(found[k, columns.SUPPORT]), None, float(found[k, columns.VIOLATION]), 1.0, float(found[k, columns.BIAS]),
         )  # fmt: skip
-        reached = assessment.violation <= violation and (default or assessment.gap <= gap)
+        reached = assessment.violation <= violation and assessment.gap <= gap
         results[number] = PairResult(assessment, StopReason.TOLERANCE if reached else StopReason.STALLED, 1)
         context.recorder.rows.append(snapshot(number, 1, Progress(1, evaluations, seconds), assessment))
     return results

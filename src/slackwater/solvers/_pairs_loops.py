@@ -27,7 +27,6 @@ def solve_class_pairs(
     upper: NDArray[np.float64],
     violation: float,
     gap: float,
-    finest: float,
     most_steps: int,
     signed: NDArray[np.float64],
     found: NDArray[np.float64],
@@ -40,7 +39,7 @@ def solve_class_pairs(
     them: row b - 1 for the examples of a, row a for those of b.
 
     A pair is solved until its optimality conditions are violated by no more than ``violation`` and its relative gap is
-    no more than ``gap``, unless a violation of ``finest`` does not lead to it, or until neither shrinks.
+    no more than ``gap``, or until neither shrinks.
     """
     largest = 0
     for p in range(pairs.shape[0]):
@@ -56,7 +55,7 @@ def solve_class_pairs(
         labels[n_a:] = -1
         most[:n_a], most[n_a:] = upper[starts[a] : starts[a] + n_a], upper[starts[b] : starts[b] + n_b]
         alpha = np.zeros(m)
-        _solve(gram, labels, most, violation, gap, finest, most_steps, alpha, found[p])
+        _solve(gram, labels, most, violation, gap, most_steps, alpha, found[p])
         for i in range(n_a):
             signed[b - 1, starts[a] + i] = alpha[i]
         for i in range(n_b):
@@ -97,7 +96,6 @@ def _solve(
     upper: NDArray[np.float64],
     violation: float,
     gap: float,
-    finest: float,
     most_steps: int,
     alpha: NDArray[np.float64],
     found: NDArray[np.float64],
@@ -113,7 +111,7 @@ def _solve(
         found[STEPS] = steps
         primal = 0.5 * found[SQUARED_NORM] + found[LOSS]
         dual = found[DUAL_SUM] - 0.5 * found[SQUARED_NORM]
-        closed = primal - dual <= gap * primal or found[VIOLATION] <= finest
+        closed = primal - dual <= gap * primal
         reached = found[VIOLATION] <= aim
         if (reached and closed) or (made == 0 and not reached) or steps >= most_steps:
             break
