@@ -113,6 +113,19 @@ class ViolationBelow:
 
 
 @dataclass(frozen=True)
+class NearOptimal:
+    """The violation allowed is reached, and so is the gap, unless a small part of that violation does not close it."""
+
+    violation: float
+    gap: float
+    finest: float  # violation with which the gap may be what it is
+
+    def __call__(self, progress: Progress) -> StopReason | None:
+        closed = progress.violation <= self.finest or (progress.gap is not None and progress.gap <= self.gap)
+        return StopReason.TOLERANCE if closed and progress.violation <= self.violation else None
+
+
+@dataclass(frozen=True)
 class MaxEpochs:
     """So many complete passes over the examples were to be made, and were."""
 

@@ -8,7 +8,7 @@ up to a thousand examples, or where most become support vectors, all are in the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -24,9 +24,10 @@ from slackwater.objectives import hinge_total
 from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling, Violations
-from slackwater.stopping import GapBelow, Progress, StoppingRule, StopReason, ViolationBelow, first_reason
-from slackwater.tracing import snapshot
+from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason
+from slackwater.tracing import Snapshot, snapshot
 
+NAME = "exact"
 _ROWS_TOGETHER = 1024  # rows of the matrix computed at a time
 _PADDING = 16  # values between the rows of the matrix
 _STEPS_PER_EXAMPLE = 40  # of the solver of the working set, before the clock is looked at
@@ -270,7 +271,9 @@ class Chunking:
 
         An example that was met at random and is far from where it would be violated is not needed any more.
         """
-        m, settings = len(self.working), self.settings
+        m, settings, capacity = len(self.working), self.settings, self.working.capacity
+        if self.expected_working_set(violators) > capacity:
+            return None
         expected = np.count_nonzero(self.alpha) + len(violators)
         if expected > settings.share_at_once * self.n and self.n <= settings.max_working_set:
             others = np.flatnonzero(self.outside)
@@ -279,11 +282,20 @@ class Chunking:
         most = max(int(settings.growth * m), settings.sample)
         if len(violators) > most:
             violators = violators[np.argsort(self.ranks[violators])[:most]]
-        if m + len(violators) > self.working.capacity:
+        if m + len(violators) > capacity:
             self._forget_idle()
-        if len(self.working) + len(violators) > self.working.capacity:
-            return None
-        return self._by_content(violators)
+        return self._by_content(violators[: capacity - len(self.working)])
+
+    def expected_working_set(self, violators: NDArray[np.intp]) -> int:
+        """The examples that it will have at least: by the share of support vectors at a bound, or if all violators join.
+
+        The free ones of a sample are many because it is small; those at a bound are there because labels are noisy.
+        """
+        members = self.working.indices
+        bounded = np.count_nonzero(self.alpha[members] >= self.upper[members]) / len(members)
+        support = np.count_nonzero(self.alpha)
+        late = len(members) > self.n // 4
+        return max(int(bounded * self.n), support + len(violators) if late else 0)
 
     def _forget_idle(self) -> None:
         members = self.working.indices
@@ -318,20 +330,7 @@ class Chunking:
         )
 
 
-def possible(context: FitContext, ignore_size: bool = False) -> bool:
-    """Whether the fit has features, few enough examples, and nothing to keep, to hold out or to count in advance."""
-    training_set = context.training_set
-    return (
-        training_set.certified
-        and training_set.features is not None
-        and not context.persistence.used
-        and not training_set.held_out.any()
-        and training_set.ledger.limit is None
-        and (ignore_size or training_set.n <= context.settings.chunking.max_examples)
-    )
-
-
-def fit(context: FitContext, features: Features, number: int = 0) -> FitResult | None:
+def fit(context: FitContext, features: Features) -> FitResult | None:
     """Solve the problem of two classes; None where more examples would have to be in memory than may be."""
     training_set, solver, stated = context.training_set, context.solver, context.stopping.tol
     problem = training_set.problem(training_set.codes == 1)
@@ -345,15 +344,18 @@ def fit(context: FitContext, features: Features, number: int = 0) -> FitResult |
         context.seed,
         context.spare_memory,
     )
-    allowed = context.settings.tolerance.exact_violation
-    goal: StoppingRule = ViolationBelow(allowed)
+    default = context.settings.tolerance
+    allowed = default.exact_violation
+    goal: StoppingRule = NearOptimal(allowed, default.matrix_gap, default.finest * allowed)
     if stated is not None:
         goal, allowed = GapBelow(stated), 10.0 * stated
-    rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()], number)
+    rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()])
     ended = rounds.run(allowed)
     chunking.working.release()
     if ended is None:
         return None
+    for row in rounds.rows:
+        context.recorder.assessed(row)
     assessment, reason = ended
     expansion = Expansion.from_dense(chunking.alpha * problem.labels, assessment.bias)
     result = BinaryResult(expansion, assessment, reason, rounds.made)
@@ -367,8 +369,8 @@ class _Rounds:
     context: FitContext
     chunking: Chunking
     rules: list[StoppingRule]
-    number: int
     made: int = 0
+    rows: list[Snapshot] = field(default_factory=list)
 
     def run(self, allowed: float) -> tuple[Assessment, StopReason] | None:
         chunking, whole = self.chunking, self.chunking.n <= self.chunking.settings.max_at_once
@@ -386,14 +388,22 @@ class _Rounds:
                 return assessment, reason
             violators = chunking.violators(tolerance)
             if not settled and len(violators) == 0:
-                return assessment, StopReason.STALLED
+                return assessment, self._stalled(assessment)
             joined = chunking.newcomers(violators)
             if joined is None:
+                expected = chunking.expected_working_set(violators)
+                self.context.decide(NAME, "examples in the working set", expected, "<=", chunking.working.capacity)
                 return None
             newcomers = joined
             if len(violators) < chunking.settings.few_violators * len(chunking.working):
                 finer = tolerance <= allowed and len(violators) == 0  # and yet the gap is not reached
                 tolerance = allowed = _REFINEMENT * allowed if finer else allowed
+
+    def _stalled(self, assessment: Assessment) -> StopReason:
+        """Rounding lets nothing move any more; what is allowed may be reached, if not the gap beyond it."""
+        context = self.context
+        reached = context.stopping.tol is None and assessment.violation <= context.settings.tolerance.exact_violation
+        return StopReason.TOLERANCE if reached else StopReason.STALLED
 
     def _reason(self, assessment: Assessment) -> StopReason | None:
         context = self.context
@@ -406,5 +416,6 @@ class _Rounds:
             bound=assessment.bound,
             violation=assessment.violation,
         )
-        context.show(snapshot(self.number, self.made, progress, assessment), progress)
+        self.rows.append(snapshot(0, self.made, progress, assessment))
+        context.show(self.rows[-1], progress)
         return first_reason(self.rules, progress) or (StopReason.INTERRUPT if context.interrupted.is_set() else None)

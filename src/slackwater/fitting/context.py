@@ -90,6 +90,21 @@ class FitContext:
     def forced(self) -> bool:
         return self.strategy != "auto"
 
+    def hindrance(self) -> str | None:
+        """Why no strategy is possible but the exact one by kernel rows, and what to change."""
+        training_set = self.training_set
+        if not training_set.certified:
+            return "the kernel is not positive semi-definite. Use one that is"
+        if training_set.features is None:
+            return "it needs feature vectors, got kernel='precomputed'. Pass features"
+        if self.persistence.used:
+            return "it keeps no state to continue from. Leave warm_start=False and checkpoint=None"
+        if training_set.ledger.limit is not None:
+            return "it does not count kernel evaluations in advance. Leave max_kernel_evals=None"
+        if training_set.held_out.any():
+            return "it does not hold out examples. Leave early_stopping=False"
+        return None
+
     def decide(self, strategy: str, measured: str, value: float, relation: str, limit: float) -> bool:
         """Record a measurement; whether the strategy is still possible. A forced one is, whatever was measured."""
         forced = self.strategy == strategy
@@ -98,11 +113,12 @@ class FitContext:
         return decision.positive
 
     def show(self, row: Snapshot, progress: Progress) -> None:
-        """An assessment, to everybody who watches."""
-        with self.clock.paused():
-            for callback in self.callbacks:
-                callback.assessed(row)
-                callback.tick(progress)
+        """An assessment, to everybody who watches but the recorder."""
+        if self.watchers:
+            with self.clock.paused():
+                for callback in self.watchers:
+                    callback.assessed(row)
+                    callback.tick(progress)
 
     def note(self, decision: Decision) -> None:
         self.decisions.append(decision)

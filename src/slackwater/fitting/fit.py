@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from slackwater.fitting import chunking
 from slackwater.fitting.audit import Audit
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.fallback import with_fallbacks
@@ -28,18 +29,33 @@ def fit(context: FitContext) -> FitResult:
     _require_possible(context)
     if not context.training_set.certified:
         result = _stationary(context)
-    elif _exact_from_scratch(context):
-        result = exact.from_scratch(context)
     else:
-        result = _by_strategies(context)
+        result = _by_chunking(context) or _by_blocks(context)
     return result._replace(strategy=result.strategy or exact.NAME, decisions=context.decisions)
+
+
+def _by_chunking(context: FitContext) -> FitResult | None:
+    """The exact solution with a kernel matrix in memory; None where that is not possible."""
+    other = context.forced and context.strategy != exact.NAME
+    if other or context.n_classes > 2 or context.hindrance() is not None:
+        return None
+    most = context.settings.chunking.max_examples
+    features = exact.features_for(context)
+    if features is None or not context.decide(chunking.NAME, "examples", context.training_set.n, "<=", most):
+        return None
+    return chunking.fit(context, features)
+
+
+def _by_blocks(context: FitContext) -> FitResult:
+    """By kernel rows that are computed as they are needed."""
+    return exact.from_scratch(context) if _exact_from_scratch(context) else _by_strategies(context)
 
 
 def _require_possible(context: FitContext) -> None:
     """Refuse a strategy that cannot serve this fit, before any long work."""
     if context.strategy in ("auto", exact.NAME):
         return
-    hindrance = _hindrance(context)
+    hindrance = context.hindrance()
     if context.stopping.tol is not None and context.strategy != sparse_kernel.NAME:
         hindrance = hindrance or "it proves no gap, and tol is to be proven: leave tol=None"
     if hindrance is not None:
@@ -48,25 +64,9 @@ def _require_possible(context: FitContext) -> None:
         )
 
 
-def _hindrance(context: FitContext) -> str | None:
-    """Why no strategy but the exact one is possible, and what to change."""
-    training_set = context.training_set
-    if not training_set.certified:
-        return "the kernel is not positive semi-definite. Use one that is"
-    if training_set.features is None:
-        return "it needs feature vectors, got kernel='precomputed'. Pass features"
-    if context.persistence.used:
-        return "it keeps no state to continue from. Leave warm_start=False and checkpoint=None"
-    if training_set.ledger.limit is not None:
-        return "it does not count kernel evaluations in advance. Leave max_kernel_evals=None"
-    if training_set.held_out.any():
-        return "it does not hold out examples. Leave early_stopping=False"
-    return None
-
-
 def _exact_from_scratch(context: FitContext) -> bool:
     """Whether the exact strategy is forced, the only one, or quick and precise where others are not."""
-    if context.strategy == exact.NAME or _hindrance(context) is not None:
+    if context.strategy == exact.NAME or context.hindrance() is not None:
         return True
     if context.forced:
         return False

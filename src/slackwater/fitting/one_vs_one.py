@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.fitting import chunking, small_pairs
+from slackwater.fitting import small_pairs
 from slackwater.fitting.context import FitContext, Persistence
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import fit
@@ -44,7 +44,7 @@ def pairs_of(n_classes: int) -> list[Pair]:
 
 def fit_pairs(context: FitContext) -> PairsResult:
     """Train a model for each pair of classes."""
-    if chunking.possible(context, ignore_size=True):  # points in their final form once, not for every pair
+    if context.hindrance() is None:  # points in their final form once, not for every pair
         context.training_set = replace(context.training_set, features=exact.features_for(context))
     joint = _Joint(context)
     together = small_pairs.classes_solved_together(context)
@@ -94,8 +94,8 @@ class _Joint:
         """How many pairs are fitted at once."""
         context = self.context
         features = context.training_set.features
-        most = context.settings.chunking.max_examples
-        if features is None or not features.kernel.reentrant or not chunking.possible(context, ignore_size=True):
+        most = context.settings.pairs.max_chunked
+        if features is None or not features.kernel.reentrant or context.hindrance() is not None:
             return 1
         return features.workers.n_threads if max(self._size(pair) for pair in pairs) <= most else 1
 
@@ -120,14 +120,16 @@ class _Joint:
         self.results[pair.number] = PairResult(result.assessment, result.reason, result.steps, result.certified)
 
     def _context_of(self, pair: Pair, workers: Workers | None) -> FitContext:
-        context = self.context
+        context, settings = self.context, self.context.settings
         limits = self.budget.limits_of(pair.number)
+        chunking = replace(settings.chunking, max_examples=settings.pairs.max_chunked)
         return replace(
             context,
             training_set=training_set_of(context.training_set, pair, workers),
             n_classes=2,
             stopping=replace(context.stopping, make_limits=limits),
             persistence=self._persistence_of(pair),
+            settings=replace(settings, chunking=chunking),
             recorder=Recorder(),
             decisions=Decisions(),
             fallbacks={},

@@ -24,6 +24,8 @@ class ToleranceSettings:
     """To what relative gap the dual is solved by default, and what may stay unknown of it."""
 
     exact_gap: float = 1e-4  # of a fit without a sample. With 1e-3, 0.4 % of waveform's labels (3 classes) were others
+    matrix_gap: float = 1e-3  # that a fit whose kernel matrix is in memory goes beyond that violation for,
+    finest: float = 1 / 16  # down to this part of it: where C is large, a small violation is a large loss
     gaps: tuple[float, ...] = (0.03, 0.01, 0.003)  # of a fit with one: the coarsest that the comparison accepts
     max_deficit: float = 0.001  # test error: by how much a coarser gap may be worse than the finest
     comparison_examples: int = 8192
@@ -38,7 +40,7 @@ class ToleranceSettings:
 class ChunkingSettings:
     """The exact solution by a working set whose kernel matrix is in memory."""
 
-    max_examples: int = 16384  # of the problem
+    max_examples: int = 3072  # of the problem; with more, rows as they are needed are as quick, and take less memory
     max_working_set: int = 8192  # examples: a matrix of 256 MB in single precision
     max_at_once: int = 1024  # examples that are all in the working set from the start: their matrix takes a millisecond
     sample: int = 512  # the first working set of others
@@ -52,7 +54,8 @@ class ChunkingSettings:
 class PairSettings:
     """One-vs-one: pairs of small classes, which are solved together."""
 
-    max_examples: int = 3072  # of a pair: larger ones have few support vectors beside their size, and are chunked
+    max_examples: int = 2048  # of a pair: larger ones have few support vectors beside their size, and are chunked
+    max_chunked: int = 16384  # examples of a pair that is; its memory serves the next one
     strip_values: int = 2**22  # kernel values of some classes with all others in memory at a time
 
 

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.fitting import chunking
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.result import PairModels, PairResult
 from slackwater.fitting.strategies import exact
 from slackwater.gram.features import Features
-from slackwater.memory import untouched
+from slackwater.memory import Buffers, untouched
 from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import Progress, StopReason
@@ -40,7 +39,7 @@ def classes_solved_together(context: FitContext) -> NDArray[np.intp]:
     none = np.empty(0, dtype=np.intp)
     if context.strategy not in ("auto", exact.NAME) or not context.solver.coupling.free_bias:
         return none
-    if not chunking.possible(context, ignore_size=True):
+    if context.hindrance() is not None:
         return none
     small = np.flatnonzero(2 * sizes <= settings.max_examples)
     if len(small) < 2 or not context.decide(
@@ -114,6 +113,7 @@ class _Strips:
         square_starts = np.concatenate([[0], np.cumsum(squares)])[:-1].astype(np.intp)
         diagonals = untouched(int(squares.sum()), self.features.points.dtype)
         signed = np.zeros((len(self.classes) - 1, len(self.examples)))
+        memory = Buffers(self.features.points.dtype)
         goals, groups = _goals(self.context), list(self.groups())
         room = untouched(max(self._values_of(group) for group in groups), self.features.points.dtype)
         for group in groups:
@@ -128,12 +128,13 @@ class _Strips:
                 pairs: NDArray[np.intp], strip: Floats = strip, first: int = first
             ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
                 found = np.zeros((len(pairs), _pairs_loops.FOUND))
-                largest = max(self.size(int(a)) + self.size(int(b)) for a, b in pairs[:1])
-                steps = _STEPS_PER_EXAMPLE * largest
-                _pairs_loops.solve_class_pairs(
-                    strip, first, diagonals, square_starts, self.starts, pairs, self.upper, *goals, steps,
-                    signed, found,
-                )  # fmt: skip
+                sizes = np.diff(self.starts)
+                largest = int((sizes[pairs[:, 0]] + sizes[pairs[:, 1]]).max())
+                with memory.lent(largest, largest) as gram:
+                    _pairs_loops.solve_class_pairs(
+                        strip, first, diagonals, square_starts, self.starts, pairs, self.upper, *goals,
+                        _STEPS_PER_EXAMPLE * largest, signed, found, gram,
+                    )  # fmt: skip
                 return pairs, found
 
             yield from self.features.workers.run(solve_batch, self._batches(group))
@@ -167,12 +168,12 @@ class _Strips:
                 self.models.coefficients[other - 1 if other > code else other, self.examples[part]] = values[part]
 
 
-def _goals(context: FitContext) -> tuple[float, float]:
-    """The violation to reach, and the relative gap, where one is stated."""
+def _goals(context: FitContext) -> tuple[float, float, float]:
+    """The violation to reach, the relative gap, and the violation with which that is not waited for."""
     stated, default = context.stopping.tol, context.settings.tolerance
     if stated is None:
-        return default.exact_violation, math.inf
-    return 10.0 * stated, stated
+        return default.exact_violation, default.matrix_gap, default.finest * default.exact_violation
+    return 10.0 * stated, stated, 0.0
 
 
 def _results(
@@ -181,7 +182,7 @@ def _results(
     """What is known of each pair."""
     from slackwater.solvers import _pairs_loops as columns
 
-    violation, gap = _goals(context)
+    (violation, gap, _), default = _goals(context), context.stopping.tol is None
     weights = np.add.reduceat(strips.upper, strips.starts[:-1])
     results = {}
     squared, loss, total = (found[:, k] for k in (columns.SQUARED_NORM, columns.LOSS, columns.DUAL_SUM))
@@ -197,7 +198,7 @@ def _results(
             float(primal[k]), float(dual[k]), float(gaps[k]), float(margins[k]), float(slack[k]),
             int(found[k, columns.SUPPORT]), None, float(found[k, columns.VIOLATION]), 1.0, float(found[k, columns.BIAS]),
         )  # fmt: skip
-        reached = assessment.violation <= violation and assessment.gap <= gap
+        reached = assessment.violation <= violation and (default or assessment.gap <= gap)
         results[number] = PairResult(assessment, StopReason.TOLERANCE if reached else StopReason.STALLED, 1)
         context.recorder.rows.append(snapshot(number, 1, Progress(1, evaluations, seconds), assessment))
     return results

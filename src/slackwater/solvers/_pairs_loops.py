@@ -11,6 +11,7 @@ from slackwater.solvers._dual_loops import solve_pairs
 # Columns of what is found about a pair.
 BIAS, SQUARED_NORM, LOSS, DUAL_SUM, VIOLATION, STEPS, SUPPORT = range(7)
 FOUND = 7
+_TILE = 64  # values: a square of them stays in the first-level cache while it is mirrored
 _ATTEMPTS = 20  # solutions of a pair, each from responses computed anew
 _INNER_SHARE = 0.9  # of the violation allowed: responses are off by rounding while a pair is solved
 _REFINEMENT = 0.25  # of the violation allowed, where it does not lead to the gap that is asked for
@@ -27,9 +28,11 @@ def solve_class_pairs(
     upper: NDArray[np.float64],
     violation: float,
     gap: float,
+    finest: float,
     most_steps: int,
     signed: NDArray[np.float64],
     found: NDArray[np.float64],
+    gram: NDArray[np.floating],
 ) -> None:
     """Solve the dual of each pair of classes (a, b), a < b; a is the positive one.
 
@@ -38,14 +41,9 @@ def solve_class_pairs(
     b with itself, one square after the other. Dual variables times labels are written to ``signed`` as LIBSVM has
     them: row b - 1 for the examples of a, row a for those of b.
 
-    A pair is solved until its optimality conditions are violated by no more than ``violation`` and its relative gap is
-    no more than ``gap``, or until neither shrinks.
+    ``gram`` is memory for the matrix of the largest pair. A pair is solved until its optimality conditions are violated by no more than ``violation`` and its relative gap is
+    no more than ``gap``, unless a violation of ``finest`` does not lead to it, or until neither shrinks.
     """
-    largest = 0
-    for p in range(pairs.shape[0]):
-        a, b = pairs[p, 0], pairs[p, 1]
-        largest = max(largest, starts[a + 1] - starts[a] + starts[b + 1] - starts[b])
-    gram = np.empty((largest, largest), strip.dtype)
     for p in range(pairs.shape[0]):
         a, b = pairs[p, 0], pairs[p, 1]
         n_a, n_b = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
@@ -55,7 +53,7 @@ def solve_class_pairs(
         labels[n_a:] = -1
         most[:n_a], most[n_a:] = upper[starts[a] : starts[a] + n_a], upper[starts[b] : starts[b] + n_b]
         alpha = np.zeros(m)
-        _solve(gram, labels, most, violation, gap, most_steps, alpha, found[p])
+        _solve(gram, labels, most, violation, gap, finest, most_steps, alpha, found[p])
         for i in range(n_a):
             signed[b - 1, starts[a] + i] = alpha[i]
         for i in range(n_b):
@@ -80,13 +78,16 @@ def _gather(
         for j in range(n_a):
             target[j] = row[start_a - first_row + j]
         for j in range(n_b):
-            value = row[start_b - first_row + j]
-            target[n_a + j] = value
-            gram[n_a + j, i] = value
+            target[n_a + j] = row[start_b - first_row + j]
     for i in range(n_b):
         target = gram[n_a + i]
         for j in range(n_b):
             target[n_a + j] = diagonals[diagonal + i * n_b + j]
+    for top in range(0, n_a, _TILE):
+        for left in range(0, n_b, _TILE):
+            for i in range(top, min(top + _TILE, n_a)):
+                for j in range(left, min(left + _TILE, n_b)):
+                    gram[n_a + j, i] = gram[i, n_a + j]
 
 
 @compiled
@@ -96,6 +97,7 @@ def _solve(
     upper: NDArray[np.float64],
     violation: float,
     gap: float,
+    finest: float,
     most_steps: int,
     alpha: NDArray[np.float64],
     found: NDArray[np.float64],
@@ -111,7 +113,7 @@ def _solve(
         found[STEPS] = steps
         primal = 0.5 * found[SQUARED_NORM] + found[LOSS]
         dual = found[DUAL_SUM] - 0.5 * found[SQUARED_NORM]
-        closed = primal - dual <= gap * primal
+        closed = primal - dual <= gap * primal or found[VIOLATION] <= finest
         reached = found[VIOLATION] <= aim
         if (reached and closed) or (made == 0 and not reached) or steps >= most_steps:
             break

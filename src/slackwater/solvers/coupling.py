@@ -154,9 +154,11 @@ class Balanced:
     def middle(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         """Between the largest bias that a dual variable that may rise asks for, and the least that one may fall to."""
         biases, can_grow, can_shrink = labels * shortfall, alpha < upper, alpha > 0.0
-        top = biases[np.where(labels > 0, can_grow, can_shrink)].max()
-        bottom = biases[np.where(labels > 0, can_shrink, can_grow)].min()
-        return 0.5 * float(top + bottom)
+        top = float(biases[np.where(labels > 0, can_grow, can_shrink)].max(initial=-np.inf))
+        bottom = float(biases[np.where(labels > 0, can_shrink, can_grow)].min(initial=np.inf))
+        if math.isinf(top) or math.isinf(bottom):  # all of one class at their bounds: any bias beyond the others' will do
+            return top if math.isinf(bottom) else bottom
+        return 0.5 * (top + bottom)
 
 
 def _some(weights: Floats | None, order: NDArray[np.intp]) -> Floats | None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from slackwater.fitting import chunking
 from slackwater.fitting.audit import audited
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decision
@@ -23,10 +22,6 @@ def from_scratch(context: FitContext) -> FitResult:
     """Solve for all examples to the tolerance stated, or to the default one."""
     stated, features = context.stopping.tol, features_for(context)
     tol = context.settings.tolerance.exact_gap if stated is None else stated
-    if features is not None and context.n_classes == 2 and chunking.possible(context):
-        found = chunking.fit(context, features)
-        if found is not None:
-            return found
     return on_rows_of(features, context, tol)
 
 
