@@ -6,7 +6,8 @@
 All contestants (slackwater, scikit-learn, oneDAL) fit the same rows in one process, by turns, after a fit that loads
 their libraries; medians are printed. "limit" is the quicker peer's time; a line is marked SLOW where slackwater takes
 2 ms more. A setting is C and a factor on gamma="scale". ``--folder`` takes data sets from .npz files (train_x, train_y,
-test_x, test_y; or CSR parts) instead of those named here, standardised by their training part. Needs: pip install ".[bench]".
+test_x, test_y; or CSR parts) instead of those named here, standardised by their training part.
+Needs: pip install ".[bench]".
 """
 
 from __future__ import annotations
@@ -75,19 +76,21 @@ def gamma_scale(X: Any) -> float:
 
 
 def makers(C: float, gamma: float) -> dict[str, Any]:
-    from sklearn.svm import SVC as scikit_svc
-    from sklearnex.svm import SVC as onedal_svc
+    import sklearn.svm
+    import sklearnex.svm
 
     from slackwater import SVC
 
     return {
         "slackwater": lambda: SVC(C=C, gamma=gamma),
-        "sklearn": lambda: scikit_svc(C=C, gamma=gamma, cache_size=1000),
-        "onedal": lambda: onedal_svc(C=C, gamma=gamma, cache_size=4000),
+        "sklearn": lambda: sklearn.svm.SVC(C=C, gamma=gamma, cache_size=1000),
+        "onedal": lambda: sklearnex.svm.SVC(C=C, gamma=gamma, cache_size=4000),
     }
 
 
-def raced(X: Any, y: Any, X_test: Any, y_test: Any, C: float, gamma: float, repeats: int, budget: float) -> dict[str, Any]:
+def raced(
+    X: Any, y: Any, X_test: Any, y_test: Any, C: float, gamma: float, repeats: int, budget: float
+) -> dict[str, Any]:
     """Median seconds and test error of each contestant; one that takes longer than the budget fits once."""
     seconds: dict[str, list[float]] = {}
     row: dict[str, Any] = {}
@@ -162,7 +165,9 @@ def main() -> None:
             slow = sum(row["mark"] != "" for row in rows if (row["classes"] > 2) == several and row["n"] == size)
             if ratios:
                 kind = "several classes" if several else "two classes"
-                print(f"{kind}, {size} rows: median ratio {statistics.median(ratios):.2f}, {slow} of {len(ratios)} SLOW")
+                print(
+                    f"{kind}, {size} rows: median ratio {statistics.median(ratios):.2f}, {slow} of {len(ratios)} SLOW"
+                )
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def test_the_support_is_prepared_once_for_many_predictions(monkeypatch: pytest.M
     placed = calls_of(monkeypatch, Gaussian, "on_grid")
     values = model.decision_function(X)
     one_by_one = [model.decision_function(X[i : i + 1])[0] for i in range(20)]
-    np.testing.assert_allclose(one_by_one, values[:20], atol=1e-5)
+    np.testing.assert_allclose(one_by_one, values[:20], atol=3e-5)  # single precision
     assert prepared == ["_prepare"]
     assert placed == ["on_grid"]
 

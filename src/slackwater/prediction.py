@@ -118,7 +118,9 @@ class _PairFactors:
             if start >= last:
                 break
             if stop > start:
-                sums[:, self.coefficients.pairs_with(code)] += tile[:, start - first : stop - first] @ self.factors[start:stop]
+                sums[:, self.coefficients.pairs_with(code)] += (
+                    tile[:, start - first : stop - first] @ self.factors[start:stop]
+                )
 
 
 class PreparedSupport:

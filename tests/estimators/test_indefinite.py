@@ -9,7 +9,6 @@ import pytest
 from sklearn import svm
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.metrics.pairwise import polynomial_kernel, sigmoid_kernel
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 
 from slackwater import SVC, SBPClassifier
@@ -58,7 +57,8 @@ def test_accuracy_is_that_of_libsvm(cancer, settings):
 def test_ten_classes_are_told_apart_as_by_libsvm():
     X, y = standardised(load_digits)
     ours = SVC(kernel="sigmoid", C=1.0, coef0=-1.0).fit(X[::2], y[::2])
-    theirs = OneVsRestClassifier(svm.SVC(kernel="sigmoid", C=1.0, coef0=-1.0)).fit(X[::2], y[::2])
+    theirs = svm.SVC(kernel="sigmoid", C=1.0, coef0=-1.0).fit(X[::2], y[::2])
+    assert np.mean(ours.predict(X) == theirs.predict(X)) >= 0.995
     assert abs(ours.score(X[1::2], y[1::2]) - theirs.score(X[1::2], y[1::2])) <= 0.005
     assert np.isnan(ours.gap_).all()
 

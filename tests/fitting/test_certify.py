@@ -72,7 +72,9 @@ def test_each_class_has_a_gap_of_its_own_and_sparse_data_have_the_same():
     X, y, parameters = noisy(1200)
     y = y + 2 * (X[:, 3] > 0.5)
     X = np.where(np.abs(X) > 1.0, X, 0.0).astype(np.float64)
-    dense, csr = (SVC(strategy="screening", random_state=0, **parameters).fit(Z, y) for Z in (X, sparse.csr_matrix(X)))
+    dense, csr = (
+        SVC(strategy="screening", multi_class="ovr", **parameters).fit(Z, y) for Z in (X, sparse.csr_matrix(X))
+    )
     gaps = dense.certify(X, y)
     assert gaps.shape == (4,)
     for number, label in enumerate(dense.classes_):
@@ -121,7 +123,7 @@ def test_it_costs_at_most_three_times_the_kernel_values_between_examples_and_sup
         seen.append(context.training_set.ledger.train)
         return gaps
 
-    monkeypatch.setattr("slackwater.estimators.svc.proven_gaps", counted)
+    monkeypatch.setattr("slackwater.estimators.certified.proven_gaps", counted)
     X, y, parameters = separated(4000)
     model = SVC(strategy="screening", random_state=0, **parameters).fit(X, y)
     model.certify(X, y)

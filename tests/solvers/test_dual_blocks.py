@@ -69,7 +69,7 @@ def test_growing_blocks_lead_to_the_same_optimum_in_fewer_steps(monkeypatch):
         monkeypatch.setattr(dual_blocks, "_BLOCK", 64)
         monkeypatch.setattr(dual_blocks, "_DOUBLED_AT", 4)
         monkeypatch.setattr(dual_blocks, "_DOUBLINGS", doublings)
-        return SVC(C=100.0, gamma=0.3, tol=1e-4, random_state=0).fit(X, y)
+        return SVC(C=100.0, gamma=0.3, tol=1e-4, warm_start=True, random_state=0).fit(X, y)  # by blocks of rows
 
     growing, small = fitted(2), fitted(0)
     assert growing.n_iter_ < 0.7 * small.n_iter_
@@ -145,7 +145,9 @@ def test_a_callable_that_cannot_bear_it_is_not_called_by_two_threads_at_once():
 
     X = rng.uniform(0, 4, (4200, 2))
     y = np.floor(X[:, 0]).astype(int)
-    SVC(kernel=kernel, n_jobs=2, max_iter=6, tol=0.1, random_state=0).fit(X, y)
+    SVC(kernel=kernel, n_jobs=2, max_iter=6, tol=0.1, multi_class="ovr").fit(X, y)
+    assert most[0] == 1
+    SVC(kernel=kernel, n_jobs=2).fit(X, y)
     assert most[0] == 1
 
 

@@ -22,7 +22,9 @@ from slackwater.points import as_points
 from slackwater.prediction import PairCoefficients
 from slackwater.votes import scores, winners
 
-_MAX_VALUES = 2**22  # decision values of pairs that are held at a time: with a thousand classes a row has half a million
+_MAX_VALUES = (
+    2**22
+)  # decision values of pairs that are held at a time: with a thousand classes a row has half a million
 
 
 class OneVsOneClassifier(CertifiedClassifier):
@@ -34,8 +36,8 @@ class OneVsOneClassifier(CertifiedClassifier):
     def _train(self, context: FitContext) -> AnyResult:
         if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
             raise ValueError(
-                "decision_function_shape must be 'ovr' with multi_class='ovr', got 'ovo': there are no pairs of classes. "
-                "Use multi_class='ovo'."
+                "decision_function_shape must be 'ovr' with multi_class='ovr', got 'ovo': there are no pairs "
+                "of classes. Use multi_class='ovo'."
             )
         return fit_pairs(context) if self._trains_pairs(context.n_classes) else fit(context)
 
@@ -69,11 +71,12 @@ class OneVsOneClassifier(CertifiedClassifier):
             places = np.flatnonzero(mine & (self.dual_coef_[rows, np.arange(len(rows))] != 0.0))
             coefficients = self.dual_coef_[rows[places], places][None]
             biases = self.intercept_[pair.number : pair.number + 1]
-            yield FittedProblems(training_set_of(training_set, pair), 2, places, coefficients, biases)
+            # Of two classes the second is positive, of a pair the first.
+            yield FittedProblems(training_set_of(training_set, pair), 2, places, -coefficients, -biases)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights of the features, for the linear kernel only: a row for each problem, in the order of ``intercept_``."""
+        """Weights of the features, for the linear kernel only: a row for each problem, as in ``intercept_``."""
         if not getattr(self, "_in_pairs", False):
             return super().coef_
         self._require_inner_product()

@@ -18,18 +18,16 @@ from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.settings import ChunkingSettings
+from slackwater.fitting.working_set import WorkingSet
 from slackwater.gram.features import Features
 from slackwater.memory import SpareMemory
 from slackwater.objectives import hinge_total
-from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling, Violations
 from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Snapshot, snapshot
 
 NAME = "exact"
-_ROWS_TOGETHER = 1024  # rows of the matrix computed at a time
-_PADDING = 16  # values between the rows of the matrix
 _STEPS_PER_EXAMPLE = 40  # of the solver of the working set, before the clock is looked at
 _MIN_TO_SHRINK = 1536  # examples of a working set: a smaller matrix stays in cache, and a part of it gains nothing
 _PROGRESS = 0.1  # of the violation, that is left by one solution of a part: then others have become part of it
@@ -38,71 +36,6 @@ _NEAR = 0.1  # margins within which of where they would be violated conditions m
 _MAX_REFRESHES = 50  # solutions of one working set, each from responses computed anew
 _REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
 _INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set
-
-
-@dataclass
-class WorkingSet:
-    """Examples whose kernel values with one another are in memory: the leading square of ``values``.
-
-    ``values`` is larger than that, so that its rows are contiguous for compiled loops and others can join.
-    """
-
-    features: Features
-    capacity: int
-    memory: SpareMemory
-
-    def __post_init__(self) -> None:
-        self.indices = np.empty(0, dtype=np.intp)
-        self._pages = np.empty(0, dtype=np.uint8)
-        self.values: Floats = np.empty((0, 0), self.features.points.dtype)
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def admit(self, newcomers: NDArray[np.intp]) -> None:
-        """Compute the values of further examples with those here and with one another."""
-        from slackwater.gram import _loops
-
-        self._reserve(len(self) + len(newcomers))
-        for start in range(0, len(newcomers), _ROWS_TOGETHER):  # with those before them only: the matrix is symmetric
-            rows = newcomers[start : start + _ROWS_TOGETHER]
-            m, self.indices = len(self), np.concatenate([self.indices, rows])
-            self.features.fill_block(rows, self.indices, self.values[m : len(self), : len(self)])
-            _loops.mirror(self.values, m, len(self))
-
-    def keep(self, places: NDArray[np.intp]) -> None:
-        """Forget all examples but those at these places."""
-        kept = self.part(places)
-        self.indices = self.indices[places]
-        self.values[: len(places), : len(places)] = kept
-
-    def part(self, places: NDArray[np.intp]) -> Floats:
-        """The values of some of the examples with one another: a copy."""
-        from slackwater.gram import _loops
-
-        out = np.empty((len(places), len(places)), self.values.dtype)
-        _loops.submatrix(self.values, places, out)
-        return out
-
-    def _reserve(self, size: int) -> None:
-        """Room for a larger square; at first as much as is likely to be needed, of which pages are used as they are."""
-        if size <= len(self.values):
-            return
-        if size > self.capacity:
-            raise ValueError(f"a working set has at most {self.capacity} examples, got {size}.")
-        old, pages, m = self.values, self._pages, len(self)
-        room = min(self.capacity, 4 * size)
-        # Rows a power of two apart would compete for the same lines of the cache.
-        n_bytes = room * (room + _PADDING) * old.dtype.itemsize
-        self._pages = self.memory.take(n_bytes)
-        self.values = self._pages[:n_bytes].view(old.dtype).reshape(room, room + _PADDING)
-        self.values[:m, :m] = old[:m, :m]
-        self.memory.give_back(pages)
-
-    def release(self) -> None:
-        """Let others use the memory."""
-        self.memory.give_back(self._pages)
-        self.values, self._pages = self.values[:0], self._pages[:0]
 
 
 @dataclass
@@ -149,9 +82,7 @@ class Chunking:
         if self.n <= self.settings.max_at_once:
             return self.order
         shuffled = self.order[np.argsort(self.ranks[self.order])]
-        by_class = [shuffled[self.labels[shuffled] == label] for label in (1, -1)]
-        rarer = min(by_class, key=len)
-        others = max(by_class, key=len)
+        rarer, others = sorted((shuffled[self.labels[shuffled] == label] for label in (1, -1)), key=len)
         count = min(len(rarer), max(size // 8, size * len(rarer) // self.n))
         return self._by_content(np.concatenate([rarer[:count], others[: size - count]]))
 
@@ -178,18 +109,16 @@ class Chunking:
             moved = self._solve_part(chosen, labels, upper, alpha, responses, aim)
             if not moved:
                 break
-        self._count_drift((alpha - self.alpha[members]) @ (responses - self.responses[members]))
+        self._count_drift(float((alpha - self.alpha[members]) @ (responses - self.responses[members])))
         self.alpha[members], self.responses[members] = alpha, responses
         return ended
 
     def _count_drift(self, squared: float) -> None:
         """w has moved by ‖Δw‖, of which the square is given: Σ Δα_i Δc_i."""
-        moved = math.sqrt(max(float(squared), 0.0))
+        moved = math.sqrt(max(squared, 0.0))
         self.drifts = [drift + moved for drift in self.drifts]
 
-    def _shrunk(
-        self, found: Violations, alpha: NDArray[np.float64], upper: NDArray[np.float64]
-    ) -> NDArray[np.intp]:
+    def _shrunk(self, found: Violations, alpha: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.intp]:
         """The places of examples that are free, or whose conditions are violated or nearly so."""
         if len(alpha) < _MIN_TO_SHRINK:
             return np.arange(len(alpha))
@@ -214,15 +143,13 @@ class Chunking:
         gram = values if len(chosen) == len(self.working) else self.working.part(chosen)
         part, shortfall = alpha[chosen], 1.0 - responses[chosen]
         steps = _STEPS_PER_EXAMPLE * len(chosen)
-        self.coupling.solver()(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
+        solve = self.coupling.solver()
+        solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
+        if gram.dtype != np.float64 and np.array_equal(part, alpha[chosen]):  # what is left is below its rounding
+            gram, shortfall = self.working.part(chosen).astype(np.float64), 1.0 - responses[chosen]
+            solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
         change = part - alpha[chosen]
         moved = np.flatnonzero(change)
-        if len(moved) == 0 and gram.dtype != np.float64:  # what is left is below the rounding of its steps
-            gram = gram.astype(np.float64)
-            shortfall = 1.0 - responses[chosen]
-            self.coupling.solver()(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
-            change = part - alpha[chosen]
-            moved = np.flatnonzero(change)
         rows = chosen[moved]
         amounts = change[moved] * labels[rows]
         _loops.add_combination(responses, labels, values, rows, amounts, 0, len(responses))
@@ -287,15 +214,14 @@ class Chunking:
         return self._by_content(violators[: capacity - len(self.working)])
 
     def expected_working_set(self, violators: NDArray[np.intp]) -> int:
-        """The examples that it will have at least: by the share of support vectors at a bound, or if all violators join.
+        """The examples that it will have at least: by the share at an upper bound, or if all violators join.
 
         The free ones of a sample are many because it is small; those at a bound are there because labels are noisy.
         """
         members = self.working.indices
-        bounded = np.count_nonzero(self.alpha[members] >= self.upper[members]) / len(members)
-        support = np.count_nonzero(self.alpha)
+        bounded = int(np.count_nonzero(self.alpha[members] >= self.upper[members]) * self.n / len(members))
         late = len(members) > self.n // 4
-        return max(int(bounded * self.n), support + len(violators) if late else 0)
+        return max(bounded, int(np.count_nonzero(self.alpha)) + len(violators)) if late else bounded
 
     def _forget_idle(self) -> None:
         members = self.working.indices

@@ -36,14 +36,13 @@ def fit(context: FitContext) -> FitResult:
 
 def _by_chunking(context: FitContext) -> FitResult | None:
     """The exact solution with a kernel matrix in memory; None where that is not possible."""
+    n, most = context.training_set.n, context.settings.chunking.max_examples
     other = context.forced and context.strategy != exact.NAME
-    if other or context.n_classes > 2 or context.hindrance() is not None:
+    if n > most or other or context.n_classes > 2 or context.hindrance() is not None:
         return None
-    most = context.settings.chunking.max_examples
     features = exact.features_for(context)
-    if features is None or not context.decide(chunking.NAME, "examples", context.training_set.n, "<=", most):
-        return None
-    return chunking.fit(context, features)
+    context.decide(exact.NAME, "examples", n, "<=", most)
+    return None if features is None else chunking.fit(context, features)
 
 
 def _by_blocks(context: FitContext) -> FitResult:

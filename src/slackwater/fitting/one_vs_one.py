@@ -2,7 +2,7 @@
 
 Pairs come in the order (0, 1), (0, 2), …, (1, 2), …; the first class is the positive one. Pairs of small classes are
 solved together out of shared kernel values, by a compiled loop on all threads. Any other pair is a fit of two classes
-of its own, which picks its own strategy. What is left of a budget is shared among the pairs that remain, by their sizes.
+of its own, which picks its own strategy. What is left of a budget is shared among the pairs to come, by their sizes.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ class _Joint:
         expansion = result.expansion
         support = indices[expansion.support]
         codes = self.context.training_set.codes
-        self.models.put(pair.first, pair.second, codes, support, expansion.coefficients, expansion.bias)
+        # Of two classes the second is positive, of a pair the first.
+        self.models.put(pair.first, pair.second, codes, support, -expansion.coefficients, -expansion.bias)
         self.results[pair.number] = PairResult(result.assessment, result.reason, result.steps, result.certified)
 
     def _context_of(self, pair: Pair, workers: Workers | None) -> FitContext:
@@ -151,8 +152,9 @@ class _Joint:
         context = self.context
         numbers = sorted(self.results)
         recorder = context.recorder
-        for number in sorted(self.recorders):
-            recorder.rows.extend(row._replace(problem=number) for row in self.recorders[number].rows)
+        for number, of_pair in self.recorders.items():
+            recorder.rows.extend(row._replace(problem=number) for row in of_pair.rows)
+        recorder.rows.sort(key=lambda row: row.seconds)
         for number in sorted(self.decisions):
             for decision in self.decisions[number]:
                 context.decisions.append(decision._replace(problem=number))
@@ -203,9 +205,9 @@ class _Budget:
 
 
 def training_set_of(training_set: TrainingSet, pair: Pair, workers: Workers | None = None) -> TrainingSet:
-    """The examples of two classes; the first is positive."""
+    """The examples of two classes, numbered 0 and 1 as in any problem of two."""
     codes = training_set.codes
     indices = np.flatnonzero((codes == pair.first) | (codes == pair.second))
     part = training_set.part(indices, workers)
-    positive = (part.codes == pair.first).astype(np.intp)
-    return replace(part, codes=positive, identify=lambda: f"{training_set.identify()} {pair.first} {pair.second}")
+    two = (part.codes == pair.second).astype(np.intp)
+    return replace(part, codes=two, identify=lambda: f"{training_set.identify()} {pair.first} {pair.second}")

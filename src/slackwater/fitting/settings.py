@@ -36,6 +36,7 @@ class ToleranceSettings:
         """Of the optimality conditions, at the default gap: 1e-3, the default of LIBSVM."""
         return 10.0 * self.exact_gap
 
+
 @dataclass(frozen=True)
 class ChunkingSettings:
     """The exact solution by a working set whose kernel matrix is in memory."""

@@ -195,9 +195,16 @@ def _results(
         number = pair_number(a, b, context.n_classes)
         strips.models.biases[number] = found[k, columns.BIAS]
         assessment = Assessment(
-            float(primal[k]), float(dual[k]), float(gaps[k]), float(margins[k]), float(slack[k]),
-            int(found[k, columns.SUPPORT]), None, float(found[k, columns.VIOLATION]), 1.0, float(found[k, columns.BIAS]),
-        )  # fmt: skip
+            objective=float(primal[k]),
+            bound=float(dual[k]),
+            gap=float(gaps[k]),
+            margin=float(margins[k]),
+            slack_nu=float(slack[k]),
+            n_support=int(found[k, columns.SUPPORT]),
+            holdout_error=None,
+            violation=float(found[k, columns.VIOLATION]),
+            bias=float(found[k, columns.BIAS]),
+        )
         reached = assessment.violation <= violation and (default or assessment.gap <= gap)
         results[number] = PairResult(assessment, StopReason.TOLERANCE if reached else StopReason.STALLED, 1)
         context.recorder.rows.append(snapshot(number, 1, Progress(1, evaluations, seconds), assessment))

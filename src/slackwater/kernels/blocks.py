@@ -163,7 +163,7 @@ class Factors(Protocol):
         """How many there are."""
 
     def add_to(self, sums: NDArray[np.float64], tile: Floats, first: int) -> None:
-        """Add what the support vectors from ``first`` on contribute: ``tile`` has their values, a row for each point."""
+        """Add what support vectors from ``first`` on contribute: ``tile`` has their values, a row for each point."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class DenseFactors:
     @property
     def functions(self) -> int:
         """As many as there are columns."""
-        return self.factors.shape[1]
+        return int(self.factors.shape[1])
 
     def add_to(self, sums: NDArray[np.float64], tile: Floats, first: int) -> None:
         """By one product."""

@@ -41,8 +41,9 @@ def solve_class_pairs(
     b with itself, one square after the other. Dual variables times labels are written to ``signed`` as LIBSVM has
     them: row b - 1 for the examples of a, row a for those of b.
 
-    ``gram`` is memory for the matrix of the largest pair. A pair is solved until its optimality conditions are violated by no more than ``violation`` and its relative gap is
-    no more than ``gap``, unless a violation of ``finest`` does not lead to it, or until neither shrinks.
+    A pair is solved until its optimality conditions are violated by no more than ``violation`` and its relative gap is
+    no more than ``gap``, unless a violation of ``finest`` does not lead to it, or until neither shrinks. ``gram`` is
+    memory for the matrix of the largest pair.
     """
     for p in range(pairs.shape[0]):
         a, b = pairs[p, 0], pairs[p, 1]

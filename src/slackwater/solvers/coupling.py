@@ -156,7 +156,7 @@ class Balanced:
         biases, can_grow, can_shrink = labels * shortfall, alpha < upper, alpha > 0.0
         top = float(biases[np.where(labels > 0, can_grow, can_shrink)].max(initial=-np.inf))
         bottom = float(biases[np.where(labels > 0, can_shrink, can_grow)].min(initial=np.inf))
-        if math.isinf(top) or math.isinf(bottom):  # all of one class at their bounds: any bias beyond the others' will do
+        if math.isinf(top) or math.isinf(bottom):  # nothing may move one way: any bias beyond the others' will do
             return top if math.isinf(bottom) else bottom
         return 0.5 * (top + bottom)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from slackwater.estimators.baselines.common import ROW_RULES, TOL, RowBaseline
 from slackwater.estimators.parameters import COMMON, Rule, positive
-from slackwater.fitting.result import BinaryResult
+from slackwater.fitting.result import AnyBinaryResult
 from slackwater.solvers.sdca import SDCA
 from slackwater.solvers.smo import SMO, SMOPairs, SMOSingles
 from slackwater.stopping import StoppingRule, ViolationBelow
@@ -144,6 +144,6 @@ class SMOClassifier(RowBaseline):
     def _goals(self, tol: float) -> list[StoppingRule]:
         return [ViolationBelow(tol)]
 
-    def _shortfall(self, results: Sequence[BinaryResult]) -> str:
+    def _shortfall(self, results: Sequence[AnyBinaryResult]) -> str:
         violation = max(result.assessment.violation for result in results)
         return f"with the optimality conditions violated by {violation:.3g}, above tol={self.tol}"

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from slackwater.estimators.baselines.common import KERNEL_RULES, KernelBaseline
 from slackwater.estimators.parameters import Rule, is_whole, one_of, whole_from
-from slackwater.fitting.result import BinaryResult
+from slackwater.fitting.result import AnyBinaryResult
 from slackwater.solvers.perceptron import CONVERSIONS, Perceptron
 from slackwater.stopping import MaxEpochs, StoppingRule, ViolationBelow
 
@@ -94,6 +94,6 @@ class KernelPerceptron(KernelBaseline):
     def _or_else(self) -> str:
         return ""
 
-    def _shortfall(self, results: Sequence[BinaryResult]) -> str:
+    def _shortfall(self, results: Sequence[AnyBinaryResult]) -> str:
         steps = min(result.steps for result in results)
         return f"after {steps} steps, before the end of {self.epochs} passes over the examples"

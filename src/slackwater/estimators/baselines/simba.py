@@ -90,7 +90,7 @@ class SIMBAClassifier(Baseline):
         table = FeatureTable(examples, training_set.ledger, workers)
         return Linear(), dataclasses.replace(training_set, rows=table)
 
-    def _least_evaluations(self, solver: Solver, training_set: TrainingSet) -> int:
+    def _least_evaluations(self, solver: Solver, training_set: TrainingSet, n_classes: int) -> int:
         table = training_set.rows
         assert isinstance(table, FeatureTable)
-        return table.n + 1 + table.column_cost
+        return (table.n + 1 + table.column_cost) * (1 if n_classes == 2 else n_classes)
