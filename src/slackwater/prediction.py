@@ -74,11 +74,15 @@ class PairCoefficients:
         """Where the support vectors of each class end."""
         return np.cumsum(self.n_support)
 
-    def pairs_with(self, code: int) -> NDArray[np.intp]:
-        """The numbers of the pairs of a class with the others, in the order of the rows of the table."""
-        before, after = np.arange(code), np.arange(code + 1, self.n_classes)
-        numbers = [pair_number(before, code, self.n_classes), pair_number(code, after, self.n_classes)]
-        return np.concatenate(numbers)
+    @cached_property
+    def pairs_with(self) -> list[NDArray[np.intp]]:
+        """The numbers of the pairs of each class with the others, in the order of the rows of the table."""
+        found = []
+        for code in range(self.n_classes):
+            before, after = np.arange(code), np.arange(code + 1, self.n_classes)
+            numbers = [pair_number(before, code, self.n_classes), pair_number(code, after, self.n_classes)]
+            found.append(np.concatenate(numbers))
+        return found
 
     @cached_property
     def dense(self) -> NDArray[np.float64]:
@@ -86,7 +90,7 @@ class PairCoefficients:
         found = np.zeros((self.n_pairs, self.table.shape[1]))
         for code, end in enumerate(self.ends):
             part = slice(int(end - self.n_support[code]), int(end))
-            found[self.pairs_with(code), part] = self.table[:, part]
+            found[self.pairs_with[code], part] = self.table[:, part]
         return found
 
     @cached_property
@@ -94,7 +98,7 @@ class PairCoefficients:
         """Of the coefficients of a pair."""
         squares = np.zeros(self.n_pairs)
         for code, end in enumerate(self.ends):
-            squares[self.pairs_with(code)] += (self.table[:, end - self.n_support[code] : end] ** 2).sum(axis=1)
+            squares[self.pairs_with[code]] += (self.table[:, end - self.n_support[code] : end] ** 2).sum(axis=1)
         return float(np.sqrt(squares.max(initial=0.0)))
 
 
@@ -112,15 +116,16 @@ class _PairFactors:
     def add_to(self, sums: NDArray[np.float64], tile: Floats, first: int) -> None:
         ends = self.coefficients.ends
         last = first + tile.shape[1]
+        # A row of the sums for each pair: those of a class are far apart, and a column would be a cache line each.
+        turned = sums.T
         for code in range(int(np.searchsorted(ends, first, side="right")), self.coefficients.n_classes):
             start = max(first, int(ends[code] - self.coefficients.n_support[code]))
             stop = min(last, int(ends[code]))
             if start >= last:
                 break
             if stop > start:
-                sums[:, self.coefficients.pairs_with(code)] += (
-                    tile[:, start - first : stop - first] @ self.factors[start:stop]
-                )
+                own = self.factors[start:stop].T @ tile[:, start - first : stop - first].T
+                turned[self.coefficients.pairs_with[code]] += own
 
 
 class PreparedSupport:

@@ -22,9 +22,7 @@ from slackwater.points import as_points
 from slackwater.prediction import PairCoefficients
 from slackwater.votes import scores, winners
 
-_MAX_VALUES = (
-    2**22
-)  # decision values of pairs that are held at a time: with a thousand classes a row has half a million
+_MAX_VALUES = 2**24  # decision values of pairs held at a time: with a thousand classes a row has half a million
 
 
 class OneVsOneClassifier(CertifiedClassifier):

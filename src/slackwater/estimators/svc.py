@@ -29,13 +29,17 @@ class SVC(OneVsOneClassifier):
     .. math::
         \min_{w, b}\ \tfrac12 \|w\|^2 + C \sum_i \omega_i \max(0,\ 1 - y_i (\langle w, \Phi(x_i) \rangle + b))
 
-    Several classes are trained one against the rest over shared kernel values.
+    Several classes are trained one against one, as in scikit-learn: a problem for each pair of classes, of the examples
+    of these two, and a vote among the pairs. Each pair picks its own strategy; those of small classes are solved
+    together. ``multi_class="ovr"`` trains each class against the rest, which is another optimum.
 
     Four strategies find the model; ``strategy_`` names the one that did, ``decisions_`` what was measured to choose it:
 
-    - ``"exact"``: the dual over all examples, by blocks of kernel rows. With fewer than 8192 examples, a stated
-      ``tol``, a precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``, to a
-      proven gap (1e-4 by default; LIBSVM's tolerance).
+    - ``"exact"``: the dual over all examples. Up to 3072 examples (16,384 of a pair of classes), with the kernel matrix
+      of a working set in memory, until no optimality condition is violated by more than 1e-3, LIBSVM's tolerance, and
+      as a rule to a gap of 1e-3. Else by blocks of kernel rows: with fewer than 8192 examples, a stated ``tol``, a
+      precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``, to a proven gap
+      (1e-4 by default).
     - ``"sparse_kernel"``: a kernel that is narrow compared with the spread of the data has a nearly sparse matrix. The
       dual is solved on its values above 1e-4, and corrected for the others.
     - ``"subspace"``: where the optimum would have many support vectors (noisy labels, a smooth kernel), the best
@@ -80,8 +84,9 @@ class SVC(OneVsOneClassifier):
         Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further
         than ten times this from where an optimum has it (so that single decision values are right, too).
     max_iter : int, default=10000
-        Stop after this many steps, each of which works on a block of 512 to 768 examples, up to 3072 where it takes
-        many (fewer where rows are very long). -1 sets no limit, as in scikit-learn.
+        Stop after this many steps of a problem, each of which works on a block of 512 to 768 examples, up to 3072 where
+        it takes many (fewer where rows are very long), or on the working set of a small problem. -1 sets no limit, as
+        in scikit-learn.
     max_time : float, optional
         Stop after this many seconds. When this or another budget runs out, the model is the best one so far: by its
         error on examples that it was not trained on, while there are any, else by its objective.
@@ -107,10 +112,14 @@ class SVC(OneVsOneClassifier):
         ``max_iter`` then counts all steps.
     strategy : {"auto", "exact", "sparse_kernel", "subspace", "screening"}, default="auto"
         "auto" lets the data decide. Any other is taken whatever is measured; an error, if it cannot serve the data.
-    decision_function_shape : {"ovr"}, default="ovr"
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        One against one, or one against the rest.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        With several classes, one column of ``decision_function`` for each class (with one-vs-one: votes, and within a
+        third of a vote by how much), or for each pair of classes.
     break_ties : bool, default=False
-        Accepted as in scikit-learn, without effect: classes are trained one against the rest, and ``predict`` takes the
-        one with the largest decision value in any case.
+        Between classes with as many votes, let ``decision_function`` decide instead of their order. Of no effect with
+        ``multi_class="ovr"``.
     n_jobs : int, optional
         Threads; None uses as many as BLAS is set to use, -1 all processors.
     verbose : int, default=0
@@ -121,8 +130,10 @@ class SVC(OneVsOneClassifier):
     Attributes
     ----------
     support_, support_vectors_, dual_coef_, intercept_, n_support_, classes_, n_features_in_, coef_ (linear)
-        As in scikit-learn's SVC, but ``dual_coef_`` and ``intercept_`` have a row for each class against the rest.
-    gap_ : float, or ndarray of shape (n_classes,)
+        As in scikit-learn's SVC: support vectors grouped by class, with one-vs-one ``dual_coef_`` of shape
+        (n_classes - 1, n_support) and an ``intercept_`` for each pair (0, 1), (0, 2), …, (1, 2), …. With
+        ``multi_class="ovr"`` both have a row for each class. Equal rows of one class are one support vector.
+    gap_ : float, or ndarray of shape (n_problems,)
         Relative gap: (primal - dual) / primal. Where ``certified_`` is True, a proven bound on how far the model's
         objective is above the optimum's. Where it is False, an estimate: with screening and sparse rows an upper limit
         with a confidence of 95 % (losses of screened examples, and by values left out, are known from a sample); of a
@@ -131,16 +142,18 @@ class SVC(OneVsOneClassifier):
     certified_ : bool
         Whether ``gap_`` is a proof (up to rounding) rather than an estimate.
     strategy_ : str
-        The strategy that made the model; "sample" where a budget ended the fit while the sample was being solved.
+        The strategy that made the model, or several if pairs of classes differ; "sample" where a budget ended the fit
+        while the sample was being solved.
     decisions_ : sequence of Decision
         What was measured to choose the strategy, its limit, and the outcome: taken, declined or forced. Prints as a
         table; ``decisions_.to_pandas()`` is a data frame.
-    margin_ : float, or ndarray of shape (n_classes,)
+    margin_ : float, or ndarray of shape (n_problems,)
         1 / ‖w‖.
-    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
-        Signed coefficients of the support vectors. They belong to the multiple of a dual solution that costs least, so
-        that bounded ones are not C but C times that factor, which tends to 1 as ``gap_`` tends to 0.
-    slack_nu_ : float, or ndarray of shape (n_classes,)
+    dual_coef_ : ndarray
+        Signed coefficients of the support vectors. Where a model was found by blocks of rows, they belong to the
+        multiple of a dual solution that costs least, so that bounded ones are not C but C times that factor, which
+        tends to 1 as ``gap_`` tends to 0.
+    slack_nu_ : float, or ndarray of shape (n_problems,)
         Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
     n_iter_, n_kernel_evals_ : int
         Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096

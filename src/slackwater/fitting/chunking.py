@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext
+from slackwater.fitting.decisions import Decision
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.settings import ChunkingSettings
 from slackwater.fitting.working_set import WorkingSet
@@ -170,8 +171,9 @@ class Chunking:
     def _update(self, examples: NDArray[np.intp]) -> None:
         """Compute the responses of some examples outside of the working set."""
         for number, earlier in enumerate(self.tests):
-            stale = examples[self.last_test[examples] == number]
-            moved = np.flatnonzero(self.alpha != earlier)
+            # Sums in an order that does not depend on that of the rows: rounding would make a model of its own.
+            stale = self._by_content(examples[self.last_test[examples] == number])
+            moved = self._by_content(np.flatnonzero(self.alpha != earlier))
             if len(stale) and len(moved):
                 change = (self.alpha[moved] - earlier[moved]) * self.labels[moved]
                 self.responses[stale] += self.labels[stale] * self.features.values(stale, moved, change[None])[:, 0]
@@ -211,7 +213,8 @@ class Chunking:
             violators = violators[np.argsort(self.ranks[violators])[:most]]
         if m + len(violators) > capacity:
             self._forget_idle()
-        return self._by_content(violators[: capacity - len(self.working)])
+        room = capacity - len(self.working)
+        return None if room < min(len(violators), 1) else self._by_content(violators[:room])
 
     def expected_working_set(self, violators: NDArray[np.intp]) -> int:
         """The examples that it will have at least: by the share at an upper bound, or if all violators join.
@@ -318,7 +321,9 @@ class _Rounds:
             joined = chunking.newcomers(violators)
             if joined is None:
                 expected = chunking.expected_working_set(violators)
-                self.context.decide(NAME, "examples in the working set", expected, "<=", chunking.working.capacity)
+                limit, seconds = f"<= {chunking.working.capacity}", self.context.clock.seconds()
+                measured = "examples in the working set"
+                self.context.note(Decision(NAME, measured, float(expected), limit, "declined", seconds))
                 return None
             newcomers = joined
             if len(violators) < chunking.settings.few_violators * len(chunking.working):

@@ -49,6 +49,7 @@ def fit_pairs(context: FitContext) -> PairsResult:
     joint = _Joint(context)
     together = small_pairs.classes_solved_together(context)
     solved = small_pairs.solve(context, together, joint.models)
+    solved = {number: result for number, result in solved.items() if result.reason.reached}
     joint.results.update(solved)
     if solved:
         joint.strategies.append(small_pairs.NAME)

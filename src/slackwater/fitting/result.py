@@ -62,6 +62,7 @@ class PairModels:
         bias: float,
     ) -> None:
         """Keep the model of a pair."""
+        self.coefficients[second - 1, codes == first] = self.coefficients[first, codes == second] = 0.0
         rows = np.where(codes[support] == first, second - 1, first)
         self.coefficients[rows, support] = coefficients
         self.biases[pair_number(first, second, len(self.coefficients) + 1)] = bias

@@ -210,7 +210,7 @@ def combinations(
 
     def evaluate(start: int) -> None:
         left = kernel.prepared(points.slice(start, min(start + SUM_ROWS, len(points))))
-        sums = np.zeros((len(left), factors.functions))
+        sums = np.zeros((factors.functions, len(left))).T  # one function after the other
         tile = np.empty((len(left), SUM_COLUMNS), dtype=dtype)
         for first in range(0, len(support), SUM_COLUMNS):
             right = support.slice(first, min(first + SUM_COLUMNS, len(support)))
