@@ -37,6 +37,8 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/sbp.py
 	$(BIN)/python bench/smo.py
 	$(BIN)/python bench/predict.py
+	$(BIN)/python bench/small.py
+	$(BIN)/python bench/search.py
 	$(BIN)/python bench/race.py
 
 clean:
