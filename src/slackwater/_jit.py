@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -97,15 +97,18 @@ def processor_has(feature: str) -> bool:
     return theirs_alone and bool(llvmlite.binding.get_host_cpu_features().get(feature))
 
 
-def emitted(emit: Callable[..., None], kinds: Mapping[str, Any]) -> Any:
-    """A function for compiled loops that ``emit(builder, kind, arguments)`` writes for LLVM.
+def emitted(emit: Callable[..., None]) -> Any:
+    """A function for compiled loops that ``emit(builder, kinds, arguments)`` writes for LLVM.
 
-    It is called with a value whose type tells the kind, by its name in ``kinds``, and a tuple of arguments. No result.
+    It is called with a tuple of values whose types tell what to write, ``kinds`` being the names of these types, and
+    with a tuple of arguments. No result.
     """
 
     def choose(context: Any, telling: Any, arguments: Any) -> Any:
+        kinds = [kind.name for kind in telling]
+
         def write(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            emit(builder, kinds[telling.name], unpack_tuple(builder, given[1]))
+            emit(builder, kinds, unpack_tuple(builder, given[1]))
             return context.get_dummy_value()
 
         return numba.void(telling, arguments), write

@@ -212,7 +212,7 @@ def test_errors_are_tolerated_as_far_as_they_cost_little(monkeypatch):
 def test_points_without_dimensions_to_spare_keep_them(monkeypatch, integers):
     if integers and not _grid_loops.available():
         pytest.skip("this processor multiplies whole numbers no quicker")
-    monkeypatch.setattr(_grid_loops, "available", lambda: integers)
+    monkeypatch.setattr(_grid_loops, "available", lambda code=None: integers)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9000, 120)).astype(np.float32)
     y = (np.sin(3.0 * X[:, 0]) + X[:, 1] > 0).astype(int)

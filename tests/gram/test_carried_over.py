@@ -166,7 +166,7 @@ def test_a_failure_leaves_no_slot_that_two_rows_would_share(monkeypatch):
         np.testing.assert_allclose(held(block), gaussian(X)[wanted], atol=1e-6)
 
 
-@pytest.mark.parametrize(("coordinates", "kernel"), [(3, Linear()), (70, Gaussian(1.0))])
+@pytest.mark.parametrize(("coordinates", "kernel"), [(3, Linear()), (300, Gaussian(1.0))])
 def test_rows_that_take_long_are_kept_in_any_case(coordinates, kernel):
     X = np.random.default_rng(0).random((40, coordinates)).astype(np.float32)
     rows = features_of(X, kernel=kernel).rows()
@@ -249,7 +249,7 @@ def test_values_that_are_cheap_to_recompute_are_not_gathered_from_rows():
     for kind, coordinates, limit, computed in (
         (np.float32, 4, None, True),
         (np.float64, 4, None, False),
-        (np.float32, 90, None, False),
+        (np.float32, 300, None, False),
         (np.float32, 4, 10**6, False),
     ):
         X = np.random.default_rng(0).random((60, coordinates)).astype(kind)
@@ -266,7 +266,7 @@ def test_values_that_are_cheap_to_recompute_are_not_gathered_from_rows():
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_of_a_square_only_what_no_row_holds_is_computed(two_bytes, n_threads, monkeypatch):
     monkeypatch.setattr(cache, "_MIN_GATHERED_BY_THREADS", 1)
-    X = np.random.default_rng(0).random((80, 90)).astype(np.float32)
+    X = np.random.default_rng(0).random((80, 300)).astype(np.float32)
     with Workers(n_threads) as workers:
         features = features_of(X, workers=workers)
         rows = features.rows(two_bytes=two_bytes)

@@ -220,7 +220,8 @@ def test_without_the_loop_for_integers_blas_takes_over_with_one_warning(tmp_path
         def refuse(*arguments):
             raise NotImplementedError("no such instruction")
         if {failure!r} == "emission":
-            _jit.called = refuse
+            plain = _jit.called
+            _jit.called = lambda builder, name, *rest: (refuse if "vpdp" in name else plain)(builder, name, *rest)
         from slackwater.kernels import _grid_loops
         if {failure!r} == "wrong values":
             _grid_loops.gaussian32 = lambda *arguments: None

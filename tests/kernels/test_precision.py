@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from reference import kernels as naive
-from slackwater.kernels import Gaussian, _few_loops, _loops, as_points, block
+from slackwater.kernels import Gaussian, _loops, _tile_loops, as_points, block
 from slackwater.kernels.destinations import Destinations
 from slackwater.points import DensePoints
 from slackwater.prediction import decision_values
@@ -137,7 +137,7 @@ def test_a_gaussian_of_few_coordinates_equals_its_numpy_twin(
         out = np.full((2 * rows, columns + 7), 7, kept_in)
         lines = Destinations.of_slots(out, slots)
         times, scale = (1.0, -0.1) if apart else (math.sqrt(0.2), 1.0)
-        _few_loops.gaussian32(left, right, np.float32(times), np.float32(scale), own, others, apart, *lines)
+        _tile_loops.gaussian32(left, right, np.float32(times), np.float32(scale), own, others, apart, *lines)
         exact = naive.pairwise(naive.gaussian(0.1), left.astype(np.float64), right.astype(np.float64))
         np.testing.assert_allclose(out[slots, :columns] / one, exact, atol=tolerance)
         assert (out[:, columns:] == 7).all()

@@ -104,9 +104,10 @@ class Features:
         return values
 
 
-# Of points with 20 coordinates a value takes 1.5 ns, with 54 2.4 ns, and to keep it in two fresh bytes up to 4 ns where
-# a virtual machine gets its memory from the host. Few rows are wanted more than two or three times.
-_BYTES_PER_COORDINATE, _MIN_COORDINATES = 2**24, 25
+# Of points with 20 coordinates a value takes 0.3 ns, with 54 0.6 ns, and to write it to fresh memory 1 ns more where a
+# virtual machine gets its memory from the host. Few rows are wanted more than two or three times. With twice as much
+# memory mixture takes 1.34 instead of 1.18 s, with half as much scaled Forest 3.4 instead of 3.15 (bench/race.py).
+_BYTES_PER_COORDINATE, _MIN_COORDINATES = 2**23, 25
 
 
 def worth_keeping(features: Features, problems: int) -> int:

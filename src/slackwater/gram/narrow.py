@@ -22,7 +22,7 @@ from slackwater.points.leaves import Leaves
 from slackwater.workers import Workers
 
 NEGLIGIBLE = 1e-4  # kernel values below this are taken for zero
-_PROBES = 4096  # points by which the share of other values is estimated
+_PROBES, _FIRST_PROBES = 4096, 512  # points by which the share of other values is estimated, at first by few
 _LEAVES_AT_A_TIME = 16
 
 
@@ -52,9 +52,17 @@ class SparseRows:
         _narrow_loops.add_rows(responses, labels, rows.indptr, rows.columns, rows.values, self.places, amounts)
 
 
-def share_above_negligible(features: Features, rng: np.random.Generator) -> float:
-    """The share of kernel values that are not negligible, from a sample; a point's value with itself aside."""
+def share_above_negligible(features: Features, rng: np.random.Generator, clearly: float = 1.0) -> float:
+    """The share of kernel values that are not negligible, from a sample; a point's value with itself aside.
+
+    A share above ``clearly`` is known well enough from a small one.
+    """
     probes = rng.permutation(features.n)[:_PROBES]
+    roughly = _share(features, probes[:_FIRST_PROBES])
+    return roughly if roughly > clearly else _share(features, probes)
+
+
+def _share(features: Features, probes: IndexArray) -> float:
     rows, columns = np.split(probes, [len(probes) // 8])
     sample = features.part(np.concatenate([rows, columns]))
     values = sample.columns(np.arange(len(rows)))[len(rows) :]

@@ -12,36 +12,35 @@ import warnings
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numpy.typing import NDArray
 
-from slackwater._jit import called, compiled, emitted, processor_has
-from slackwater.kernels._loops import exp32
+from slackwater._jit import compiled, processor_has
+from slackwater.kernels._register_tiles import ROWS, WIDTH, gaussians_of_integers
+from slackwater.kernels._tile_loops import aim, collect, copy_some
 from slackwater.points._loops import pack_some
-from slackwater.points.base import Floats
-from slackwater.points.grid import LINE, ROWS_TOGETHER
+from slackwater.points.grid import LINE
 
 f32 = np.float32
 Words = NDArray[np.uint32]
 Whole = NDArray[np.int32]
 
-LANES = 16  # words, or sums, in a register
-ROWS, REGISTERS = ROWS_TOGETHER, 2  # left points, registers of right ones: with their sums they take 27 of 32
-WIDTH = REGISTERS * LANES
+
+def supported() -> bool:
+    """Whether this processor has the instructions."""
+    return processor_has("avx512vnni")
 
 
 @functools.cache
-def available() -> bool:
-    """Whether this processor has the instructions, and the loop compiled for them is right.
+def available(code: type[np.uint8] | type[np.int16] = np.uint8) -> bool:
+    """Whether this processor has the instructions for codes of this type, and the loop compiled for them is right.
 
     Another LLVM may know the instructions by other names or types. Then points are multiplied by BLAS, as on processors
     without them.
     """
-    if not processor_has("avx512vnni"):
+    if not supported():
         return False
     try:
-        right = all(_is_right(code) for code in (np.uint8, np.int16))
-        reason = "it computes wrong values"
+        right, reason = _is_right(code), "it computes wrong values"
     except Exception as error:  # whatever the compiler makes of it
         right, reason = False, f"{type(error).__name__}: {error}".splitlines()[0]
     if not right:
@@ -70,57 +69,6 @@ def _is_right(code: type[np.uint8] | type[np.int16]) -> bool:
     return bool(np.allclose(values, exact, atol=1e-6))
 
 
-def _emit(builder: Any, instruction: str, arguments: Any) -> None:
-    """Compute factor · |left_i - right_j|² for ROWS left points and WIDTH right ones, packed word by word.
-
-    Arguments are addresses, of the packed points, of what to add for each of them, of the result; the number of words
-    of a point; the factor.
-    """
-    left, right, own, others, out, count, factor = arguments
-    word, long, single = ir.IntType(32), ir.IntType(64), ir.FloatType()
-    words, singles = ir.VectorType(word, LANES), ir.VectorType(single, LANES)
-    multiply_add = called(builder, f"llvm.x86.avx512.{instruction}.512", words, [words] * 3)
-
-    def at(address: Any, kind: Any, index: Any) -> Any:
-        return builder.gep(builder.inttoptr(address, kind.as_pointer()), [index])
-
-    def load(address: Any, kind: Any, index: Any) -> Any:
-        return builder.load(at(address, kind, index), align=4)
-
-    def spread(value: Any, kind: Any) -> Any:
-        one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, word(0))
-        return builder.shuffle_vector(one, one, words(None))
-
-    before, loop, after = builder.block, *(builder.append_basic_block(name) for name in ("step", "done"))
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    step = builder.phi(long)
-    sums = [builder.phi(words) for _ in range(ROWS * REGISTERS)]
-    first_left, first_right = builder.mul(step, long(ROWS)), builder.mul(step, long(REGISTERS))
-    theirs = [load(right, words, builder.add(first_right, long(n))) for n in range(REGISTERS)]
-    mine = [spread(load(left, word, builder.add(first_left, long(i))), words) for i in range(ROWS)]
-    pairs = [(i, n) for i in range(ROWS) for n in range(REGISTERS)]
-    totals = [
-        builder.call(multiply_add, [so_far, theirs[n], mine[i]]) for so_far, (i, n) in zip(sums, pairs, strict=True)
-    ]
-    following = builder.add(step, long(1))
-    starts, ends = [long(0), *[words(None)] * len(sums)], [following, *totals]
-    for phi, start, end in zip([step, *sums], starts, ends, strict=True):
-        phi.add_incoming(start, before)
-        phi.add_incoming(end, loop)
-    builder.cbranch(builder.icmp_signed("<", following, count), loop, after)
-    builder.position_at_end(after)
-    scale = spread(factor, singles)
-    for number, (total, (i, n)) in enumerate(zip(totals, pairs, strict=True)):
-        norms = builder.add(spread(load(own, word, long(i)), words), load(others, words, long(n)))
-        squared = builder.sub(norms, builder.add(total, total))
-        builder.store(builder.fmul(scale, builder.sitofp(squared, singles)), at(out, singles, long(number)), align=4)
-
-
-# The type of a coordinate says which instruction: of four bytes to a word, or of two shorts.
-_exponents = emitted(_emit, {"uint8": "vpdpbusd", "int16": "vpdpwssd"})
-
-
 @compiled
 def gaussian32(
     left: Words,
@@ -142,14 +90,13 @@ def gaussian32(
     """
     packed_left, own_here = _packed_left(left, flip, own)
     packed_right = _aligned(WIDTH * left.shape[1])
-    others_here, values = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, f32)
+    others_here, spare = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, base.dtype)
     for first in range(0, right.shape[0], WIDTH):
         count = min(WIDTH, right.shape[0] - first)
         pack_some(right, first, WIDTH, np.uint32(0), packed_right)
-        others_here[:count] = others[first : first + count]
-        places = starts + first
+        copy_some(others, first, count, others_here)
         sides = packed_left, packed_right, own_here, others_here
-        _meet(left.shape, sides, code, factor, values, base, places, count, steps)
+        _meet(left.shape, sides, code, factor, spare, base, starts, (first, count), steps)
 
 
 @compiled
@@ -168,14 +115,13 @@ def gaussian32_packed(
     """The same, for right points whose words are packed (``points.grid.Packing``)."""
     packed_left, own_here = _packed_left(left, flip, own)
     size = WIDTH * left.shape[1]
-    others_here, values = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, f32)
+    others_here, spare = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, base.dtype)
     for first in range(0, others.size, WIDTH):
         count = min(WIDTH, others.size - first)
         packed_right = right[first // WIDTH * size : (first // WIDTH + 1) * size]
-        others_here[:count] = others[first : first + count]
-        places = starts + first
+        copy_some(others, first, count, others_here)
         sides = packed_left, packed_right, own_here, others_here
-        _meet(left.shape, sides, code, factor, values, base, places, count, steps)
+        _meet(left.shape, sides, code, factor, spare, base, starts, (first, count), steps)
 
 
 @compiled
@@ -184,7 +130,7 @@ def _packed_left(left: Words, flip: Any, own: Whole) -> tuple[Words, Whole]:
     rows, words = left.shape
     groups = (rows + ROWS - 1) // ROWS
     packed, own_here = _aligned(groups * ROWS * words), np.zeros(groups * ROWS, np.int32)
-    own_here[:rows] = own
+    copy_some(own, 0, rows, own_here)
     for group in range(groups):
         pack_some(left, group * ROWS, ROWS, flip, packed[group * ROWS * words : (group + 1) * ROWS * words])
     return packed, own_here
@@ -196,21 +142,24 @@ def _meet(
     sides: tuple[Words, Words, Whole, Whole],
     code: Any,
     factor: Any,
-    values: Floats,
+    spare: NDArray[Any],
     base: NDArray[Any],
-    places: NDArray[np.intp],
-    count: int,
+    starts: NDArray[np.intp],
+    columns: tuple[int, int],
     steps: Any,
 ) -> None:
-    """All left points, ROWS at a time, with WIDTH right ones, of which ``count`` are wanted."""
-    (rows, words), (left, right, own, others) = shape, sides
-    theirs, their_norms, out = right.ctypes.data, others.ctypes.data, values.ctypes.data
+    """All left points, ROWS at a time, with WIDTH right ones: columns from the first one on, so many of them."""
+    (rows, words), (left, right, own, others), (column, count) = shape, sides, columns
+    targets = np.empty(ROWS, np.int64)
+    mine, theirs, norms, their_norms = left.ctypes.data, right.ctypes.data, own.ctypes.data, others.ctypes.data
+    to = targets.ctypes.data
     for first in range(0, rows, ROWS):
-        mine, norms = left.ctypes.data + 4 * first * words, own.ctypes.data + 4 * first
-        _exponents(code, (mine, theirs, norms, their_norms, out, words, factor))
-        for i in range(min(ROWS, rows - first)):
-            place = places[first + i]
-            _finish(values[i * WIDTH : (i + 1) * WIDTH], steps, base[place : place + count])
+        here = min(ROWS, rows - first)
+        aim(targets, base, starts, first, here, column, count, spare)
+        given = mine + 4 * first * words, theirs, norms + 4 * first, their_norms, to, words, f32(0), factor, steps
+        gaussians_of_integers((code, spare[0]), given)
+        if count < WIDTH:
+            collect(spare, base, starts, first, here, column, count)
 
 
 @compiled
@@ -219,21 +168,3 @@ def _aligned(size: int) -> Words:
     room = np.empty(size + LINE, np.uint32)
     first = (-room.ctypes.data // 4) % LINE
     return room[first : first + size]
-
-
-@compiled
-def _finish(exponents: Floats, steps: Any, out: NDArray[Any]) -> None:
-    if out.size == WIDTH:  # as nearly always, and LLVM knows how often
-        _exponentials(exponents, WIDTH, steps, out)
-    else:
-        _exponentials(exponents, out.size, steps, out)
-
-
-@compiled
-def _exponentials(exponents: Floats, count: int, steps: Any, out: NDArray[Any]) -> None:
-    if steps > f32(0):
-        for j in range(count):
-            out[j] = exp32(exponents[j]) * steps + f32(0.5)
-    else:
-        for j in range(count):
-            out[j] = exp32(exponents[j])

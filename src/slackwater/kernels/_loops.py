@@ -17,6 +17,10 @@ from slackwater.points.base import Floats, Indices
 
 f32 = np.float32
 
+# exp(x) in single precision: ln 2 in two parts, and a polynomial for |r| <= ln 2 / 2, highest power first.
+LOG2_E, LN2_HIGH, LN2_LOW = 1.44269504, 0.693359375, -2.12194440e-4
+POLYNOMIAL = (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1.0, 1.0)
+
 # Rows of the right side whose values are gathered before they are written: 16 float32 fill a cache line.
 GATHER = 16
 
@@ -34,15 +38,15 @@ def exp32(x: np.float32) -> Any:
     """
     x = f32(0) if x > f32(0) else x
     x = f32(-88) if x < f32(-88) else x  # here k = -127, whose exponent bits are those of 0.0
-    k = np.floor(x * f32(1.44269504) + f32(0.5))
-    r = (x - k * f32(0.693359375)) - k * f32(-2.12194440e-4)
-    p = f32(1.3981999507e-3)
-    p = p * r + f32(8.3334519073e-3)
-    p = p * r + f32(4.1665795894e-2)
-    p = p * r + f32(1.6666665459e-1)
-    p = p * r + f32(5.0000001201e-1)
-    p = p * r + f32(1)
-    p = p * r + f32(1)
+    k = np.floor(x * f32(LOG2_E) + f32(0.5))
+    r = (x - k * f32(LN2_HIGH)) - k * f32(LN2_LOW)
+    p = f32(POLYNOMIAL[0])
+    p = p * r + f32(POLYNOMIAL[1])
+    p = p * r + f32(POLYNOMIAL[2])
+    p = p * r + f32(POLYNOMIAL[3])
+    p = p * r + f32(POLYNOMIAL[4])
+    p = p * r + f32(POLYNOMIAL[5])
+    p = p * r + f32(POLYNOMIAL[6])
     return p * np.int32((np.int32(k) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 

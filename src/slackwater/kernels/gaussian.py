@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from slackwater.points.leaves import Leaves
 
 # Largest error of gamma |z - x|² that single precision may cause; where it is larger, distances are computed by the
-# differences of few coordinates, or in double.
+# differences of coordinates, or, of very many, in double.
 SINGLE_PRECISION_ERROR = 1e-5
 _EPSILON = float(np.finfo(np.float32).eps)
-_FEW_COORDINATES = 64  # with which a product of our own is quicker than BLAS
-_MIN_LEFT_TO_PACK_AGAIN = 128  # left points, with which packing the right ones takes a small part of the time
+_FEW_COORDINATES = 1024  # up to which a product of our own is known to be quicker than BLAS
+_MIN_LEFT_TO_PACK_AGAIN = 1024  # left points, with which packing the right ones takes a small part of the time
 _MAX_REPEATED_SHARE = 0.3  # of values computed in single precision first and then again in double
 
 
@@ -126,7 +126,7 @@ class Gaussian(Kernel):
     def _rounding_shows(self, points: DensePoints) -> bool:
         """Whether values would change if the coordinates were rounded to single precision.
 
-        By differences of few coordinates they change by at most ε √γ |x| (the largest of t exp(-t²) is 0.43); else
+        By differences of coordinates they change by at most ε √γ |x| (the largest of t exp(-t²) is 0.43); else
         squared distances come from norms, which lose more.
         """
         if points.n_features > _FEW_COORDINATES:
@@ -144,19 +144,22 @@ class Gaussian(Kernel):
     # ---- integers
 
     def multiplies_integers(self) -> bool:
-        """Whether the processor has the instruction and it could be compiled."""
+        """Whether the processor has the instruction for two bytes a coordinate and it could be compiled."""
         from slackwater.kernels import _grid_loops
 
-        return _grid_loops.available()
+        return _grid_loops.available(np.int16)
 
     def on_grid(self, workers: Workers, *sets: DensePoints) -> list[GridPoints] | None:
         """Sets of points in single precision as codes on one grid, if they are on one within their rounding.
 
         Where single precision would show in the values, they must be exactly there.
         """
-        if not self.multiplies_integers():
+        from slackwater.kernels import _grid_loops
+
+        if not _grid_loops.supported():
             return None
-        return on_grid(workers, self.grid_rounding(*sets), *sets)
+        found = on_grid(workers, self.grid_rounding(*sets), *sets)
+        return found if found is not None and _grid_loops.available() else None  # asked last: it loads the loop
 
     def grid_rounding(self, *sets: DensePoints) -> float:
         """By how much coordinates may be off a grid, relative to the largest."""
@@ -203,7 +206,7 @@ class Gaussian(Kernel):
 
     def _write_few(self, left: Vectors, right: Vectors, to: Destinations, apart: bool) -> None:
         """Of points with few coordinates, by products or by their differences."""
-        from slackwater.kernels import _few_loops
+        from slackwater.kernels import _tile_loops
 
         single = np.dtype(np.float32)
         if apart:  # norms have no part in it
@@ -212,7 +215,7 @@ class Gaussian(Kernel):
             (own, others), times, scale = self._terms(left, right, single), math.sqrt(2.0 * self.gamma), 1.0
         factors = np.float32(times), np.float32(scale)
         points = left.dense(single), right.dense(single)
-        _few_loops.gaussian32(*points, *factors, own, others, apart, to.base, to.starts, to.steps)
+        _tile_loops.gaussian32(*points, *factors, own, others, apart, to.base, to.starts, to.steps)
 
     # ---- blocks
 

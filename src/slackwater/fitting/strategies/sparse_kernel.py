@@ -29,6 +29,7 @@ from slackwater.solvers.drive import Task
 from slackwater.stopping import Progress, StopReason, first_reason
 
 NAME = "sparse_kernel"
+_CLEARLY = 5.0  # times the largest share: more than the estimate from few points can be off by
 
 
 def attempt(start: Start) -> list[BinaryResult] | None:
@@ -48,7 +49,7 @@ def _prepared(context: FitContext, features: Features) -> SparseKernelTraining |
     cutoff = kernel.squared_cutoff(NEGLIGIBLE)
     if not math.isfinite(cutoff) or not isinstance(points, DensePoints):
         return None
-    share = share_above_negligible(features, context.rng)
+    share = share_above_negligible(features, context.rng, clearly=_CLEARLY * settings.max_share)
     if not context.decide(NAME, f"kernel values above {NEGLIGIBLE:g}, share", share, "<=", settings.max_share):
         return None
     megabytes = 8.0 * share * features.n**2 / 2**20
