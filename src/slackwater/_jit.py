@@ -8,37 +8,69 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import llvmlite.binding
 import numba
 from llvmlite import ir
+from numba.core import event
 from numba.core.cgutils import get_or_insert_function, unpack_tuple
 from numba.extending import intrinsic
 
+from slackwater._code_cache import LoopCache, writable_folder
+
 F = TypeVar("F", bound=Callable[..., Any])
+_PATIENCE = 1.0  # seconds of compiling that nobody is told about
 
 # Lets LLVM reorder and fuse sums, which is what vectorises a reduction. A comparison with NaN stays false ("nnan" is
 # absent), but do not count on what arithmetic makes of NaN: older LLVMs take x·0 + y for y.
 REORDER = frozenset({"reassoc", "contract", "arcp", "nsz"})
 
 
-def _drop_stale_caches() -> None:
-    """Delete compiled code that is older than any loop's source.
+class _CompilingNote(event.Listener):  # type: ignore[misc]
+    """One line in a terminal or notebook where compiling takes more than a second: why the first fit takes so long."""
 
-    numba compiles a loop anew when its own file changes, but not when a loop of another file that it calls does.
-    """
-    package = Path(__file__).parent
-    newest = max(source.stat().st_mtime for source in [*package.rglob("*_loops.py"), Path(__file__)])
-    for index in package.rglob("*_loops.*.nbi"):
-        if index.stat().st_mtime < newest:
-            index.unlink(missing_ok=True)
+    def __init__(self) -> None:
+        self._depth, self._spent, self._began = 0, 0.0, 0.0
+        self._timer: threading.Timer | None = None
+        self._shown = False
+
+    def on_start(self, event: Any) -> None:
+        """Begin to wait, unless a loop is compiled on behalf of another."""
+        self._depth += 1
+        if self._depth == 1 and not self._shown:
+            self._began = time.perf_counter()
+            self._timer = threading.Timer(max(0.0, _PATIENCE - self._spent), self._show)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        """Remember how long it took."""
+        self._depth -= 1
+        if self._depth == 0 and self._timer is not None:
+            self._timer.cancel()
+            self._spent += time.perf_counter() - self._began
+
+    def _show(self) -> None:
+        self._shown = True
+        folder = writable_folder()
+        where = "set NUMBA_CACHE_DIR to a folder to keep them in" if folder is None else f"kept in {folder.parent}"
+        if "ipykernel" in sys.modules or _is_terminal(sys.stderr):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                print(f"slackwater: compiling loops for this processor, some seconds, once ({where})", file=sys.stderr)
 
 
-with contextlib.suppress(OSError):  # an installation that cannot be written to: its files do not change either
-    _drop_stale_caches()
+def _is_terminal(stream: Any) -> bool:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return bool(stream.isatty())
+    return False
+
+
+event.register("numba:compile", _CompilingNote())
 
 
 def compiled(function: F) -> F:
@@ -120,8 +152,6 @@ def _build(function: F, **options: Any) -> F:
     options.update(nogil=True, error_model="numpy")
     if function.__name__.startswith("_"):  # by convention called from compiled code only: quicker to compile
         options.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    try:
-        dispatcher: F = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no writable place for the disk cache: compile anew in each process
-        dispatcher = numba.njit(**options)(function)
-    return dispatcher
+    dispatcher: Any = numba.njit(**options)(function)
+    dispatcher._cache = LoopCache(function)
+    return dispatcher  # type: ignore[no-any-return]

@@ -271,27 +271,29 @@ def test_predictions_on_a_grid_are_those_in_double_precision(
 
 @pytest.mark.parametrize("kind", ["bytes", "shorts"])
 @pytest.mark.parametrize("n", [20, 31, 32, 33, 200])
-def test_packed_points_have_the_values_of_unpacked_ones_bit_for_bit(kind: str, n: int) -> None:
+def test_points_are_packed_for_good_when_they_have_met_few_others_for_the_third_time(kind: str, n: int) -> None:
     codes = np.random.default_rng(0).integers(0, 200, (n, 13))
     if kind == "bytes":
         (right,) = encoded(codes) or pytest.fail("no grid found")
     else:
         right = shorts(codes.astype(np.int16), 1.0)
+    expected = naive.packed_side_by_side(right.words, 32)
+    meetings = [right.packed(few) for few in (False, True, True, False, True, True, False)]
+    for words in meetings:
+        np.testing.assert_array_equal(words, expected)
+    assert not any(np.shares_memory(words, meetings[-1]) for words in meetings[:4])
+    assert all(np.shares_memory(words, meetings[-1]) for words in meetings[4:])
+
+
+@pytest.mark.parametrize("n", [20, 32, 33, 200])
+def test_parts_of_packed_points_have_the_values_of_the_whole_bit_for_bit(n: int) -> None:
+    (right,) = encoded(np.random.default_rng(0).integers(0, 200, (n, 13))) or pytest.fail("no grid found")
     left = right.take(np.arange(0, n, 3))
-    unpacked, packed = (np.empty((len(left), n), np.float32) for _ in range(2))
-    many = right.take(np.arange(n))  # as if more points had met it than are worth packing for
-    assert many.packed(few=False) is None
-    assert many.packed(few=True) is None
-    assert many.packed(few=True) is None
-    words = many.packed(few=True)
-    assert words is not None
-    assert many.packed(few=False) is not None
-    np.testing.assert_array_equal(words, naive.packed_side_by_side(right.words, 32))
-    Gaussian(1e-4).fill(left, many, packed)
-    for _ in range(2):
-        right.packed(few=True)
-    for first in range(n):  # a part that begins elsewhere is not packed
-        part = right.slice(first, n)
-        assert (part.packed(few=True) is None) == (first % 32 != 0)  # and with the first the whole is packed
-        Gaussian(1e-4).fill(left, part, unpacked[:, first:])
-        np.testing.assert_array_equal(unpacked[:, first:], packed[:, first:])
+    whole, part = (np.empty((len(left), n), np.float32) for _ in range(2))
+    for _ in range(3):
+        Gaussian(1e-4).fill(left, right, whole)
+    for first in range(n):  # where it begins as packed points do, they are used
+        points = right.slice(first, n)
+        assert np.shares_memory(points.packed(few=True), right.packed(few=True)) == (first % 32 == 0)
+        Gaussian(1e-4).fill(left, points, part[:, first:])
+        np.testing.assert_array_equal(part[:, first:], whole[:, first:])

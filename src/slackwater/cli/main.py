@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import slackwater
+from slackwater.cli.compile import compile_loops
 from slackwater.cli.demo import demo
 from slackwater.cli.info import info
 
@@ -28,5 +29,6 @@ def common(
     """Kernel support vector machines by the Stochastic Batch Perceptron."""
 
 
+app.command("compile")(compile_loops)
 app.command()(demo)
 app.command()(info)

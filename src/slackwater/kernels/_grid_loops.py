@@ -18,7 +18,7 @@ from slackwater._jit import compiled, processor_has
 from slackwater.kernels._register_tiles import ROWS, WIDTH, gaussians_of_integers
 from slackwater.kernels._tile_loops import aim, collect, copy_some
 from slackwater.points._loops import pack_some
-from slackwater.points.grid import LINE
+from slackwater.points.grid import LINE, Packing
 
 f32 = np.float32
 Words = NDArray[np.uint32]
@@ -55,16 +55,15 @@ def available(code: type[np.uint8] | type[np.int16] = np.uint8) -> bool:
 
 def _is_right(code: type[np.uint8] | type[np.int16]) -> bool:
     """Compare the values of a few points with those of NumPy."""
-    codes = np.arange(2 * ROWS * 8).reshape(2 * ROWS, 8) % 97
+    count = 2 * ROWS
+    codes = np.arange(count * 8).reshape(count, 8) % 97
     flip = np.uint32(0x80808080 if code is np.uint8 else 0)
-    words = np.ascontiguousarray(codes.astype(code)).view(np.uint32)
     own = (codes**2).sum(axis=1)
     others = own - (256 * codes.sum(axis=1) if code is np.uint8 else 0)
-    factor, values = np.float32(-1e-5), np.empty((len(codes), len(codes)), f32)
     norms = own.astype(np.int32), others.astype(np.int32)
-    gaussian32(
-        words, words, code(0), flip, *norms, factor, values.reshape(-1), np.arange(len(codes)) * len(codes), f32(0)
-    )
+    points, values = np.ascontiguousarray(codes.astype(code)), np.empty((count, count), f32)
+    words = points.view(np.uint32), Packing(points).words
+    gaussian32(*words, code(0), flip, *norms, f32(-1e-5), values.reshape(-1), np.arange(count) * count, f32(0))
     exact = np.exp(-1e-5 * ((codes[:, None] - codes) ** 2).sum(axis=2))
     return bool(np.allclose(values, exact, atol=1e-6))
 
@@ -82,37 +81,12 @@ def gaussian32(
     starts: NDArray[np.intp],
     steps: Any,
 ) -> None:
-    """base[starts_i + j] <- exp(factor·|left_i - right_j|²), for rows of words.
+    """base[starts_i + j] <- exp(factor·|left_i - right_j|²), for rows of words and words packed as by ``grid.Packing``.
 
     ``code`` is of the type of a coordinate; bits of the left side's words are flipped by ``flip``; ``own`` and
     ``others`` are such that own_i + others_j less twice the sum of products is the squared distance. ``steps`` is 0, or
     how many of them 1 has where ``base`` is of two-byte integers.
     """
-    packed_left, own_here = _packed_left(left, flip, own)
-    packed_right = _aligned(WIDTH * left.shape[1])
-    others_here, spare = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, base.dtype)
-    for first in range(0, right.shape[0], WIDTH):
-        count = min(WIDTH, right.shape[0] - first)
-        pack_some(right, first, WIDTH, np.uint32(0), packed_right)
-        copy_some(others, first, count, others_here)
-        sides = packed_left, packed_right, own_here, others_here
-        _meet(left.shape, sides, code, factor, spare, base, starts, (first, count), steps)
-
-
-@compiled
-def gaussian32_packed(
-    left: Words,
-    right: Words,
-    code: Any,
-    flip: Any,
-    own: Whole,
-    others: Whole,
-    factor: Any,
-    base: NDArray[Any],
-    starts: NDArray[np.intp],
-    steps: Any,
-) -> None:
-    """The same, for right points whose words are packed (``points.grid.Packing``)."""
     packed_left, own_here = _packed_left(left, flip, own)
     size = WIDTH * left.shape[1]
     others_here, spare = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, base.dtype)

@@ -198,11 +198,10 @@ class Gaussian(Kernel):
         from slackwater.kernels import _grid_loops
 
         packed = right.packed(few=len(left) <= _MIN_LEFT_TO_PACK_AGAIN)
-        loop = _grid_loops.gaussian32 if packed is None else _grid_loops.gaussian32_packed
         code, flip = left.codes.dtype.type(0), np.uint32(0x80808080 if left.codes.itemsize == 1 else 0)
         factor = np.float32(max(-self.gamma * left.grid.step**2, -1e38))  # infinite, it would make nought NaN
-        words = left.words, right.words if packed is None else packed
-        loop(*words, code, flip, left.own, right.others, factor, to.base, to.starts, to.steps)
+        norms = left.own, right.others
+        _grid_loops.gaussian32(left.words, packed, code, flip, *norms, factor, to.base, to.starts, to.steps)
 
     def _write_few(self, left: Vectors, right: Vectors, to: Destinations, apart: bool) -> None:
         """Of points with few coordinates, by products or by their differences."""

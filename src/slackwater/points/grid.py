@@ -127,14 +127,14 @@ class GridPoints(Vectors):
         """The codes, a word at a time."""
         return self.codes.view(np.uint32)
 
-    def packed(self, few: bool) -> NDArray[np.uint32] | None:
-        """The words as ``Packing`` has them, from these points on; None where they are not packed or do not begin so.
+    def packed(self, few: bool) -> NDArray[np.uint32]:
+        """The words as ``Packing`` has them, from these points on.
 
-        The whole set is packed when it has met ``few`` other points for the third time. Packing takes as long as
-        products with fifty points, so it does not pay for many at once, nor for once.
+        The whole set is packed, for good, when it has met ``few`` other points for the third time; till then these
+        points are, for the occasion. Packing takes as long as products with fifty points.
         """
         if self._first % SIDE_BY_SIDE or not (self._packing.is_done or (few and self._packing.pays(len(self)))):
-            return None
+            return Packing(self.codes).words
         return self._packing.words[self._first * self.words.shape[1] :]
 
     @property

@@ -50,9 +50,11 @@ def solve_class_pairs(
         n_a, n_b = starts[a + 1] - starts[a], starts[b + 1] - starts[b]
         m = n_a + n_b
         _gather(strip, first_row, diagonals, diagonal_starts[b], starts[a], n_a, starts[b], n_b, gram)
-        labels, most = np.ones(m, np.int8), np.empty(m)
-        labels[n_a:] = -1
-        most[:n_a], most[n_a:] = upper[starts[a] : starts[a] + n_a], upper[starts[b] : starts[b] + n_b]
+        labels, most = np.empty(m, np.int8), np.empty(m)
+        for i in range(m):  # an assignment of slices would have to say what is wrong with them: a second to compile
+            first = i < n_a
+            labels[i] = 1 if first else -1
+            most[i] = upper[starts[a] + i] if first else upper[starts[b] + i - n_a]
         alpha = np.zeros(m)
         _solve(gram, labels, most, violation, gap, finest, most_steps, alpha, found[p])
         for i in range(n_a):
