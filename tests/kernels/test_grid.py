@@ -278,7 +278,7 @@ def test_points_are_packed_for_good_when_they_have_met_few_others_for_the_third_
     else:
         right = shorts(codes.astype(np.int16), 1.0)
     expected = naive.packed_side_by_side(right.words, 32)
-    meetings = [right.packed(few) for few in (False, True, True, False, True, True, False)]
+    meetings = [right.packed(32, few) for few in (False, True, True, False, True, True, False)]
     for words in meetings:
         np.testing.assert_array_equal(words, expected)
     assert not any(np.shares_memory(words, meetings[-1]) for words in meetings[:4])
@@ -294,6 +294,6 @@ def test_parts_of_packed_points_have_the_values_of_the_whole_bit_for_bit(n: int)
         Gaussian(1e-4).fill(left, right, whole)
     for first in range(n):  # where it begins as packed points do, they are used
         points = right.slice(first, n)
-        assert np.shares_memory(points.packed(few=True), right.packed(few=True)) == (first % 32 == 0)
+        assert np.shares_memory(points.packed(32, few=True), right.packed(32, few=True)) == (first % 32 == 0)
         Gaussian(1e-4).fill(left, points, part[:, first:])
         np.testing.assert_array_equal(part[:, first:], whole[:, first:])

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from reference import kernels as naive
 from slackwater.kernels import Gaussian, _loops, _tile_loops, as_points, block
+from slackwater.kernels._register_tiles import WIDTH
 from slackwater.kernels.destinations import Destinations
 from slackwater.points import DensePoints
 from slackwater.prediction import decision_values
@@ -110,10 +111,10 @@ def test_all_tiles_of_a_data_set_are_computed_in_the_same_precision() -> None:
     np.testing.assert_allclose(whole, double, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("coordinates", [20, 80])  # by differences, and by norms
+@pytest.mark.parametrize("coordinates", [20, 1100])  # by differences, and by norms
 def test_a_few_points_far_from_the_origin_are_as_exact_as_the_others(coordinates: int) -> None:
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(300, coordinates)) * math.sqrt(20 / coordinates)
+    X = rng.normal(size=(300, coordinates)) * math.sqrt((20 if coordinates == 20 else 8) / coordinates)
     X[::15, 0] += 300.0  # far, and near to one another
     X[7::15] *= 5.0  # about the limit
     X = X.astype(np.float32)
@@ -124,20 +125,20 @@ def test_a_few_points_far_from_the_origin_are_as_exact_as_the_others(coordinates
     assert np.count_nonzero(exact[::15, ::15] > 1e-6) > 20  # it is not zeros that agree
 
 
-@pytest.mark.parametrize(("rows", "columns", "coordinates"), [(1, 1, 1), (5, 273, 3), (8, 600, 54), (3, 40, 64)])
+@pytest.mark.parametrize(("rows", "columns", "coordinates"), [(1, 1, 1), (5, 273, 3), (12, 32, 54), (25, 33, 784)])
 @pytest.mark.parametrize("apart", [False, True])
-def test_a_gaussian_of_few_coordinates_equals_its_numpy_twin(
-    rows: int, columns: int, coordinates: int, apart: bool
-) -> None:
+def test_a_gaussian_in_one_pass_equals_its_numpy_twin(rows: int, columns: int, coordinates: int, apart: bool) -> None:
     rng = np.random.default_rng(0)
     left, right = (rng.normal(size=(n, coordinates)).astype(np.float32) for n in (rows, columns))
+    left, right = (x / np.float32(math.sqrt(coordinates)) for x in (left, right))
     own, others = (0.0 * (x**2).sum(axis=1) if apart else 0.1 * (x**2).sum(axis=1) for x in (left, right))
     slots = rng.permutation(2 * rows)[:rows]
     for kept_in, one, tolerance in ((np.float32, 1.0, 2e-6), (np.uint16, 65535.0, 1.0 / 65535)):
         out = np.full((2 * rows, columns + 7), 7, kept_in)
         lines = Destinations.of_slots(out, slots)
-        times, scale = (1.0, -0.1) if apart else (math.sqrt(0.2), 1.0)
-        _tile_loops.gaussian32(left, right, np.float32(times), np.float32(scale), own, others, apart, *lines)
+        packed = as_points(right).packed(WIDTH, few=False).view(np.float32)
+        scale = np.float32(-0.1 if apart else 0.2)
+        _tile_loops.gaussian32(left, packed, scale, own, others, apart, *lines)
         exact = naive.pairwise(naive.gaussian(0.1), left.astype(np.float64), right.astype(np.float64))
         np.testing.assert_allclose(out[slots, :columns] / one, exact, atol=tolerance)
         assert (out[:, columns:] == 7).all()
@@ -145,7 +146,7 @@ def test_a_gaussian_of_few_coordinates_equals_its_numpy_twin(
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e-20, 1.0, 1e15, 1e30])
-@pytest.mark.parametrize("coordinates", [3, 80])
+@pytest.mark.parametrize("coordinates", [3, 80, 1100])
 def test_widths_beyond_single_precision_change_nothing(size: float, coordinates: int) -> None:
     """Units are the user's: with gamma="scale" a Gaussian is the same in all of them."""
     X = np.random.default_rng(0).normal(size=(60, coordinates))

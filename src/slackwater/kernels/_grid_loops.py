@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from slackwater._jit import compiled, processor_has
 from slackwater.kernels._register_tiles import ROWS, WIDTH, gaussians_of_integers
-from slackwater.kernels._tile_loops import aim, collect, copy_some
-from slackwater.points._loops import pack_some
-from slackwater.points.grid import LINE, Packing
+from slackwater.kernels._tile_loops import aim, aligned, collect, copy_some
+from slackwater.points.packing import Packing
 
 f32 = np.float32
 Words = NDArray[np.uint32]
@@ -62,7 +61,7 @@ def _is_right(code: type[np.uint8] | type[np.int16]) -> bool:
     others = own - (256 * codes.sum(axis=1) if code is np.uint8 else 0)
     norms = own.astype(np.int32), others.astype(np.int32)
     points, values = np.ascontiguousarray(codes.astype(code)), np.empty((count, count), f32)
-    words = points.view(np.uint32), Packing(points).words
+    words = points.view(np.uint32), Packing(points.view(np.uint32)).words(0, count, WIDTH, few=False)
     gaussian32(*words, code(0), flip, *norms, f32(-1e-5), values.reshape(-1), np.arange(count) * count, f32(0))
     exact = np.exp(-1e-5 * ((codes[:, None] - codes) ** 2).sum(axis=2))
     return bool(np.allclose(values, exact, atol=1e-6))
@@ -81,64 +80,30 @@ def gaussian32(
     starts: NDArray[np.intp],
     steps: Any,
 ) -> None:
-    """base[starts_i + j] <- exp(factor·|left_i - right_j|²), for rows of words and words packed as by ``grid.Packing``.
+    """base[starts_i + j] <- exp(factor·|left_i - right_j|²), for rows of words and packed words (``Packing``).
 
     ``code`` is of the type of a coordinate; bits of the left side's words are flipped by ``flip``; ``own`` and
     ``others`` are such that own_i + others_j less twice the sum of products is the squared distance. ``steps`` is 0, or
     how many of them 1 has where ``base`` is of two-byte integers.
     """
-    packed_left, own_here = _packed_left(left, flip, own)
-    size = WIDTH * left.shape[1]
-    others_here, spare = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, base.dtype)
-    for first in range(0, others.size, WIDTH):
-        count = min(WIDTH, others.size - first)
-        packed_right = right[first // WIDTH * size : (first // WIDTH + 1) * size]
-        copy_some(others, first, count, others_here)
-        sides = packed_left, packed_right, own_here, others_here
-        _meet(left.shape, sides, code, factor, spare, base, starts, (first, count), steps)
-
-
-@compiled
-def _packed_left(left: Words, flip: Any, own: Whole) -> tuple[Words, Whole]:
-    """ROWS rows side by side, word by word, with their bits flipped; and what to add for each."""
     rows, words = left.shape
     groups = (rows + ROWS - 1) // ROWS
-    packed, own_here = _aligned(groups * ROWS * words), np.zeros(groups * ROWS, np.int32)
+    mine, own_here = aligned(groups * ROWS * words, left), np.zeros(groups * ROWS, np.int32)
     copy_some(own, 0, rows, own_here)
-    for group in range(groups):
-        pack_some(left, group * ROWS, ROWS, flip, packed[group * ROWS * words : (group + 1) * ROWS * words])
-    return packed, own_here
-
-
-@compiled
-def _meet(
-    shape: tuple[int, int],
-    sides: tuple[Words, Words, Whole, Whole],
-    code: Any,
-    factor: Any,
-    spare: NDArray[Any],
-    base: NDArray[Any],
-    starts: NDArray[np.intp],
-    columns: tuple[int, int],
-    steps: Any,
-) -> None:
-    """All left points, ROWS at a time, with WIDTH right ones: columns from the first one on, so many of them."""
-    (rows, words), (left, right, own, others), (column, count) = shape, sides, columns
-    targets = np.empty(ROWS, np.int64)
-    mine, theirs, norms, their_norms = left.ctypes.data, right.ctypes.data, own.ctypes.data, others.ctypes.data
-    to = targets.ctypes.data
     for first in range(0, rows, ROWS):
-        here = min(ROWS, rows - first)
-        aim(targets, base, starts, first, here, column, count, spare)
-        given = mine + 4 * first * words, theirs, norms + 4 * first, their_norms, to, words, f32(0), factor, steps
-        gaussians_of_integers((code, spare[0]), given)
-        if count < WIDTH:
-            collect(spare, base, starts, first, here, column, count)
-
-
-@compiled
-def _aligned(size: int) -> Words:
-    """Words, the first of which begins a cache line."""
-    room = np.empty(size + LINE, np.uint32)
-    first = (-room.ctypes.data // 4) % LINE
-    return room[first : first + size]
+        for j in range(min(ROWS, rows - first)):
+            for k in range(words):
+                mine[first * words + k * ROWS + j] = left[first + j, k] ^ flip
+    others_here, spare = np.zeros(WIDTH, np.int32), np.empty(ROWS * WIDTH, base.dtype)
+    targets = np.empty(ROWS, np.int64)
+    for column in range(0, others.size, WIDTH):
+        count = min(WIDTH, others.size - column)
+        copy_some(others, column, count, others_here)
+        for first in range(0, rows, ROWS):
+            aim(targets, base, starts, first, rows, column, count, spare)
+            place = mine.ctypes.data + 4 * first * words, right.ctypes.data + 4 * column * words
+            norms = own_here.ctypes.data + 4 * first, others_here.ctypes.data
+            factors = f32(0), factor, steps
+            gaussians_of_integers((code, spare[0]), (*place, *norms, targets.ctypes.data, words, *factors))
+            if count < WIDTH:
+                collect(spare, base, starts, first, rows, column, count)

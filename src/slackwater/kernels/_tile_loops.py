@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from slackwater._jit import compiled
 from slackwater.kernels._register_tiles import ROWS, WIDTH, gaussians_of_differences, gaussians_of_products
 from slackwater.points.base import Floats
+from slackwater.points.packing import LINE
 
 f32 = np.float32
 
@@ -22,7 +23,6 @@ f32 = np.float32
 def gaussian32(
     left: Floats,
     right: Floats,
-    times: Any,
     scale: Any,
     own: Floats,
     others: Floats,
@@ -31,43 +31,44 @@ def gaussian32(
     starts: NDArray[np.intp],
     steps: Any,
 ) -> None:
-    """base[starts_i + j] <- exp(scale·p - own_i - others_j), p being the product of times·left_i and times·right_j.
+    """base[starts_i + j] <- exp(scale·p - own_i - others_j), p being the product of left_i and right_j.
 
     With ``apart``, p is their squared distance: no digit of it is lost, however far from the origin the points are.
-    ``steps`` is 0, or how many of them 1 has where ``base`` is of whole numbers.
+    Right points are packed (``points.packing``). ``steps`` is 0, or how many of them 1 has where ``base`` is of whole
+    numbers.
     """
-    rows, coordinates = left.shape
+    rows, words = left.shape
     groups = (rows + ROWS - 1) // ROWS
-    packed_left, own_here = np.zeros(groups * ROWS * coordinates, f32), np.zeros(groups * ROWS, f32)
+    mine, own_here = aligned(groups * ROWS * words, left), np.zeros(groups * ROWS, f32)
     copy_some(own, 0, rows, own_here)
     for first in range(0, rows, ROWS):
-        _pack(left, times, first, ROWS, first * coordinates, packed_left)
-    packed_right, others_here = np.zeros(WIDTH * coordinates, f32), np.zeros(WIDTH, f32)
-    spare, targets = np.empty(ROWS * WIDTH, base.dtype), np.empty(ROWS, np.int64)
-    mine, theirs, norms = packed_left.ctypes.data, packed_right.ctypes.data, own_here.ctypes.data
-    their_norms, to = others_here.ctypes.data, targets.ctypes.data
-    for column in range(0, right.shape[0], WIDTH):
-        count = min(WIDTH, right.shape[0] - column)
-        _pack(right, times, column, WIDTH, 0, packed_right)
+        for j in range(min(ROWS, rows - first)):
+            for k in range(words):
+                mine[first * words + k * ROWS + j] = left[first + j, k]
+    others_here, spare = np.zeros(WIDTH, f32), np.empty(ROWS * WIDTH, base.dtype)
+    targets = np.empty(ROWS, np.int64)
+    for column in range(0, others.size, WIDTH):
+        count = min(WIDTH, others.size - column)
         copy_some(others, column, count, others_here)
         for first in range(0, rows, ROWS):
-            here = min(ROWS, rows - first)
-            aim(targets, base, starts, first, here, column, count, spare)
-            place = mine + 4 * first * coordinates, theirs, norms + 4 * first, their_norms, to
+            aim(targets, base, starts, first, rows, column, count, spare)
+            place = mine.ctypes.data + 4 * first * words, right.ctypes.data + 4 * column * words
+            norms = own_here.ctypes.data + 4 * first, others_here.ctypes.data
+            given = (*place, *norms, targets.ctypes.data, words, scale, f32(-1), steps)
             if apart:
-                gaussians_of_differences((times, spare[0]), (*place, coordinates, scale, f32(-1), steps))
+                gaussians_of_differences((scale, spare[0]), given)
             else:
-                gaussians_of_products((times, spare[0]), (*place, coordinates, scale, f32(-1), steps))
+                gaussians_of_products((scale, spare[0]), given)
             if count < WIDTH:
-                collect(spare, base, starts, first, here, column, count)
+                collect(spare, base, starts, first, rows, column, count)
 
 
 @compiled
-def _pack(points: Floats, times: Any, first: int, width: int, place: int, packed: Floats) -> None:
-    """Some points side by side, coordinate by coordinate. Behind the last ones whatever was there stays."""
-    for j in range(min(width, points.shape[0] - first)):
-        for k in range(points.shape[1]):
-            packed[place + k * width + j] = times * points[first + j, k]
+def aligned(size: int, like: NDArray[Any]) -> NDArray[Any]:
+    """Zeros of an array's type, of four bytes each, the first of which begins a cache line."""
+    room = np.zeros(size + LINE, like.dtype)
+    first = (-room.ctypes.data // 4) % LINE
+    return room[first : first + size]
 
 
 @compiled
@@ -76,27 +77,27 @@ def aim(
     base: NDArray[Any],
     starts: NDArray[np.intp],
     first: int,
-    here: int,
+    rows: int,
     column: int,
     count: int,
     spare: NDArray[Any],
 ) -> None:
-    """The addresses that a tile writes its rows to: those from ``first`` on, so many ``here``, from a column on.
+    """The addresses that a tile writes its rows to, those from ``first`` on, from a column on.
 
-    Rows that nobody wants are written aside, and all rows where there are fewer than WIDTH columns.
+    Rows beyond the last are written aside, and all rows where there are fewer than WIDTH columns.
     """
     begin, aside, size = base.ctypes.data, spare.ctypes.data, base.itemsize
     for i in range(ROWS):
-        wanted = i < here and count == WIDTH
+        wanted = first + i < rows and count == WIDTH
         targets[i] = begin + size * (starts[first + i] + column) if wanted else aside + size * i * WIDTH
 
 
 @compiled
 def collect(
-    spare: NDArray[Any], base: NDArray[Any], starts: NDArray[np.intp], first: int, here: int, column: int, count: int
+    spare: NDArray[Any], base: NDArray[Any], starts: NDArray[np.intp], first: int, rows: int, column: int, count: int
 ) -> None:
     """Values that were written aside, to where they belong."""
-    for i in range(here):
+    for i in range(min(ROWS, rows - first)):
         for j in range(count):
             base[starts[first + i] + column + j] = spare[i * WIDTH + j]
 

@@ -190,14 +190,15 @@ class Gaussian(Kernel):
         if self.needs_double(left, right):
             within = _all_in_few_coordinates(left) and _all_in_few_coordinates(right) and _in_single(self.gamma)
         else:
-            within = _in_single(math.sqrt(2.0 * self.gamma))
+            within = _well_within_single(self.gamma)
         largest = math.sqrt(max(left.largest_squared_norm, right.largest_squared_norm))
         return within and largest <= float(np.finfo(np.float32).max)  # nor are the coordinates infinite then
 
     def _write_on_grid(self, left: GridPoints, right: GridPoints, to: Destinations) -> None:
         from slackwater.kernels import _grid_loops
+        from slackwater.kernels._register_tiles import WIDTH
 
-        packed = right.packed(few=len(left) <= _MIN_LEFT_TO_PACK_AGAIN)
+        packed = right.packed(WIDTH, few=len(left) <= _MIN_LEFT_TO_PACK_AGAIN)
         code, flip = left.codes.dtype.type(0), np.uint32(0x80808080 if left.codes.itemsize == 1 else 0)
         factor = np.float32(max(-self.gamma * left.grid.step**2, -1e38))  # infinite, it would make nought NaN
         norms = left.own, right.others
@@ -206,15 +207,16 @@ class Gaussian(Kernel):
     def _write_few(self, left: Vectors, right: Vectors, to: Destinations, apart: bool) -> None:
         """Of points with few coordinates, by products or by their differences."""
         from slackwater.kernels import _tile_loops
+        from slackwater.kernels._register_tiles import WIDTH
 
         single = np.dtype(np.float32)
         if apart:  # norms have no part in it
-            own, others, times, scale = np.zeros(len(left), single), np.zeros(len(right), single), 1.0, -self.gamma
+            own, others, scale = np.zeros(len(left), single), np.zeros(len(right), single), -self.gamma
         else:
-            (own, others), times, scale = self._terms(left, right, single), math.sqrt(2.0 * self.gamma), 1.0
-        factors = np.float32(times), np.float32(scale)
-        points = left.dense(single), right.dense(single)
-        _tile_loops.gaussian32(*points, *factors, own, others, apart, to.base, to.starts, to.steps)
+            (own, others), scale = self._terms(left, right, single), 2.0 * self.gamma
+        packed = cast("DensePoints", right).packed(WIDTH, few=len(left) <= _MIN_LEFT_TO_PACK_AGAIN)
+        points = left.dense(single), packed.view(single)
+        _tile_loops.gaussian32(*points, np.float32(scale), own, others, apart, to.base, to.starts, to.steps)
 
     # ---- blocks
 
@@ -222,7 +224,7 @@ class Gaussian(Kernel):
         from slackwater.kernels import _loops
 
         single = out.dtype == np.float32
-        if single and _few_coordinates(left) and _few_coordinates(right) and _in_single(math.sqrt(2.0 * self.gamma)):
+        if single and _few_coordinates(left) and _few_coordinates(right) and _well_within_single(self.gamma):
             self._write_few(left, right, Destinations.of_block(out), apart=False)
             return
         if single and not _in_single(2.0 * self.gamma):
@@ -291,6 +293,11 @@ def _in_single(factor: float) -> bool:
     """Whether single precision has this number, with all its digits and twice."""
     numbers = np.finfo(np.float32)
     return float(numbers.tiny) <= factor <= 0.5 * float(numbers.max)
+
+
+def _well_within_single(gamma: float) -> bool:
+    """Whether inner products of points about a width apart are numbers of single precision, with all their digits."""
+    return 1e-30 <= gamma <= 1e30
 
 
 def _few_coordinates(points: Vectors) -> bool:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater._jit import compiled, compiled_reordering
-from slackwater.points.grid import SIDE_BY_SIDE
 
 Floats = NDArray[np.floating[Any]]
 Whole = NDArray[np.int32]
@@ -79,20 +78,14 @@ def _sum_of_products(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> Any
 
 
 @compiled
-def pack(rows: NDArray[np.uint32], packed: NDArray[np.uint32]) -> None:
-    """SIDE_BY_SIDE rows side by side, word by word, then the next ones."""
-    size = SIDE_BY_SIDE * rows.shape[1]
-    for first in range(0, rows.shape[0], SIDE_BY_SIDE):
-        place = first // SIDE_BY_SIDE * size
-        pack_some(rows, first, SIDE_BY_SIDE, np.uint32(0), packed[place : place + size])
-
-
-@compiled
-def pack_some(rows: NDArray[np.uint32], first: int, width: int, flip: Any, packed: NDArray[np.uint32]) -> None:
-    """Rows side by side, word by word; zeros make up their number."""
-    count, words = min(width, rows.shape[0] - first), rows.shape[1]
-    if count < width:
-        packed[:] = np.uint32(0)
-    for j in range(count):
-        for k in range(words):
-            packed[k * width + j] = rows[first + j, k] ^ flip
+def pack(rows: NDArray[np.uint32], width: int, packed: NDArray[np.uint32]) -> None:
+    """Rows side by side, word by word, so many at a time; zeros make up the number of the last ones."""
+    words = rows.shape[1]
+    for first in range(0, rows.shape[0], width):
+        count, place = min(width, rows.shape[0] - first), first * words
+        if count < width:
+            for k in range(width * words):
+                packed[place + k] = np.uint32(0)
+        for j in range(count):
+            for k in range(words):
+                packed[place + k * width + j] = rows[first + j, k]

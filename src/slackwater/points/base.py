@@ -16,6 +16,7 @@ from slackwater.points.norms import SquaredNorms
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
+ALIGNMENT = 32  # points: what loops pack side by side divides it (kernels/_register_tiles.py)
 
 
 class Points(ABC):

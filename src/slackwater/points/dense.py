@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.memory import rows_of, untouched
-from slackwater.points.base import Floats, Indices, Vectors
+from slackwater.points.base import ALIGNMENT, Floats, Indices, Vectors
 from slackwater.points.norms import SquaredNorms
+from slackwater.points.packing import Packing
 
 _CENTRE_SAMPLE = 4096  # points that the centre is estimated from, and that are shifted at a time
 
@@ -21,6 +22,7 @@ class DensePoints(Vectors):
     """
 
     tile_rows = 512
+    tile_alignment = ALIGNMENT
 
     def __init__(
         self,
@@ -28,8 +30,11 @@ class DensePoints(Vectors):
         norms: SquaredNorms | None = None,
         dtype: np.dtype[Any] | None = None,
         projected: bool = False,
+        cut_from: tuple[DensePoints, int] | None = None,
     ) -> None:
         self.values = values
+        self._whole, self._first = cut_from or (self, 0)
+        self._packing: Packing | None = None
         self.projected = projected
         self.dtype = values.dtype if dtype is None else dtype
         self.n_features = values.shape[1]
@@ -44,7 +49,15 @@ class DensePoints(Vectors):
         return points
 
     def slice(self, start: int, stop: int) -> DensePoints:
-        return DensePoints(self.values[start:stop], self._norms.slice(start, stop), self.dtype, self.projected)
+        norms, cut_from = self._norms.slice(start, stop), (self._whole, self._first + start)
+        return DensePoints(self.values[start:stop], norms, self.dtype, self.projected, cut_from)
+
+    def packed(self, width: int, few: bool) -> NDArray[np.uint32]:
+        """The coordinates in single precision, as ``Packing`` has them."""
+        whole = self._whole
+        if whole._packing is None:  # of two threads that are here at once, one makes it in vain
+            whole._packing = Packing(np.ascontiguousarray(whole.dense(np.dtype(np.float32))).view(np.uint32))
+        return whole._packing.words(self._first, len(self), width, few)
 
     def centre(self) -> NDArray[np.float64]:
         """About the median, rounded to so few digits that counts, say, are shifted there without error."""

@@ -6,7 +6,6 @@ on some processors four times as fast as BLAS (``kernels/_grid_loops.py``).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.memory import rows_of, untouched
-from slackwater.points.base import Floats, Indices, Vectors
+from slackwater.points.base import ALIGNMENT, Floats, Indices, Vectors
 from slackwater.points.dense import DensePoints
 from slackwater.points.norms import SquaredNorms
+from slackwater.points.packing import Packing
 from slackwater.workers import Workers
 
 MAX_CODE = 255  # a coordinate takes one byte
@@ -26,8 +26,6 @@ _SAMPLE_ROWS, _SAMPLE_VALUES = 512, 2**20  # from which a step is guessed
 _MAX_DIVISOR = 4  # the step is the smallest difference divided by 1, 2, 3 or 4
 _CHUNK_ROWS = 2048
 WORD = 4  # bytes multiplied by one lane of the instruction
-SIDE_BY_SIDE = 32  # points whose words are stored together: two registers of sixteen
-LINE = 16  # words in a cache line
 ROWS_TOGETHER = 12  # left points that are multiplied in the time of one
 
 
@@ -40,44 +38,6 @@ class Grid(NamedTuple):
     origin: NDArray[np.float64]
     step: float
     tolerance: float = 0.0
-
-
-class Packing:
-    """The words of SIDE_BY_SIDE points side by side, then those of the next ones, as integer products want them.
-
-    Packed when first asked for, by whichever thread is first.
-    """
-
-    def __init__(self, codes: Codes) -> None:
-        self._codes, self._lock = codes, threading.Lock()
-        self._words: NDArray[np.uint32] | None = None
-        self._met = 0
-
-    def pays(self, met: int) -> bool:
-        """Whether so many of the points, together with those before, make up more than two meetings with all."""
-        self._met += met
-        return self._met > 2 * len(self._codes)
-
-    @property
-    def is_done(self) -> bool:
-        return self._words is not None
-
-    @property
-    def words(self) -> NDArray[np.uint32]:
-        with self._lock:
-            if self._words is None:
-                self._words = self._pack()
-        return self._words
-
-    def _pack(self) -> NDArray[np.uint32]:
-        from slackwater.points import _loops
-
-        rows = self._codes.view(np.uint32)
-        size = -(-len(rows) // SIDE_BY_SIDE) * SIDE_BY_SIDE * rows.shape[1]
-        room = untouched(size + LINE, np.uint32)
-        first = (-room.ctypes.data // 4) % LINE  # where a cache line begins
-        _loops.pack(rows, room[first : first + size])
-        return room[first : first + size]
 
 
 class GridPoints(Vectors):
@@ -93,7 +53,7 @@ class GridPoints(Vectors):
     """
 
     tile_rows = 512
-    tile_alignment = SIDE_BY_SIDE
+    tile_alignment = ALIGNMENT
     rows_together = ROWS_TOGETHER
     dtype = np.dtype(np.float32)
 
@@ -106,7 +66,7 @@ class GridPoints(Vectors):
         cut_from: tuple[Packing, int] | None = None,
     ) -> None:
         self.codes, self.grid, self.own, self.others = codes, grid, own, others
-        self._packing, self._first = cut_from or (Packing(codes), 0)
+        self._packing, self._first = cut_from or (Packing(codes.view(np.uint32)), 0)
         self.n_features = len(grid.origin)
         # Of the arrays, not of self: a cycle would keep them in memory for longer.
         self._norms = SquaredNorms(lambda: DensePoints(_decoded(codes, grid, np.dtype(np.float32))).squared_norms)
@@ -127,15 +87,9 @@ class GridPoints(Vectors):
         """The codes, a word at a time."""
         return self.codes.view(np.uint32)
 
-    def packed(self, few: bool) -> NDArray[np.uint32]:
-        """The words as ``Packing`` has them, from these points on.
-
-        The whole set is packed, for good, when it has met ``few`` other points for the third time; till then these
-        points are, for the occasion. Packing takes as long as products with fifty points.
-        """
-        if self._first % SIDE_BY_SIDE or not (self._packing.is_done or (few and self._packing.pays(len(self)))):
-            return Packing(self.codes).words
-        return self._packing.words[self._first * self.words.shape[1] :]
+    def packed(self, width: int, few: bool) -> NDArray[np.uint32]:
+        """The words, as ``Packing`` has them."""
+        return self._packing.words(self._first, len(self), width, few)
 
     @property
     def raw(self) -> Floats:
