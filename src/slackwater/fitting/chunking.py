@@ -8,6 +8,7 @@ up to a thousand examples, or where most become support vectors, all are in the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,6 +26,8 @@ from slackwater.memory import SpareMemory
 from slackwater.objectives import hinge_total
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling, Violations
+from slackwater.solvers.crossover import MAX_FACTORISED, Factor, factorised
+from slackwater.solvers.dual_form import DualPoint
 from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Snapshot, snapshot
 
@@ -36,7 +39,53 @@ _SHRUNK_SHARE = 0.7  # of the working set: a larger part is not worth its copy
 _NEAR = 0.1  # margins within which of where they would be violated conditions may soon be
 _MAX_REFRESHES = 50  # solutions of one working set, each from responses computed anew
 _REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
+_PATIENCE = 80  # steps an example of a working set, before an interior-point method is thought of,
+_MAX_PATIENCE = 1000  # and after which it is tried, whatever it takes
+_OBJECTIVE_ROUNDING = 1e-13  # of Σ α_i: a rise of the dual objective that is none
 _INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set
+
+
+class _Patience:
+    """How long steps on pairs go on with one working set, and what they have gained.
+
+    They are given about the time that an interior-point method would take: m steps take as long as it takes to multiply
+    m rows, and that method some thirty times the r × r products of m rows for a matrix of rank r.
+    """
+
+    def __init__(self, m: int) -> None:
+        self._m, self._steps, self._objective = m, 0, -math.inf
+        self._jumped = False
+        self._factor: Factor | None = None
+
+    @property
+    def factor(self) -> Factor:
+        if self._factor is None:
+            raise RuntimeError("nothing was factorised")
+        return self._factor
+
+    def exhausted_by(self, steps: int, factorise: Callable[[], Factor]) -> bool:
+        """Whether, with these further steps, it is time for an interior-point method; once."""
+        self._steps += steps
+        if self._jumped or self._steps < _PATIENCE * self._m or self._m > MAX_FACTORISED:
+            return False
+        self._factor = self._factor or factorise()
+        self._jumped = self._steps >= min(self._factor.rank**2, _MAX_PATIENCE * self._m)
+        return self._jumped
+
+    def at_end(self, alpha: NDArray[np.float64], responses: NDArray[np.float64]) -> bool:
+        """Whether the dual objective has risen by no more than its rounding since the last call.
+
+        Values of the kernel are off by ``noise``, independently of one another: ½ ‖w‖² by ``noise`` times ‖α‖².
+        """
+        last, self._objective = self._objective, _dual_objective(alpha, responses)
+        if not self._jumped:
+            return False
+        rounding = self.factor.noise * float(alpha @ alpha) + _OBJECTIVE_ROUNDING * float(alpha.sum())
+        return self._objective <= last + rounding
+
+
+def _dual_objective(alpha: NDArray[np.float64], responses: NDArray[np.float64]) -> float:
+    return float(alpha.sum() - 0.5 * (alpha @ responses))
 
 
 @dataclass
@@ -51,6 +100,7 @@ class Chunking:
     settings: ChunkingSettings
     seed: int
     memory: SpareMemory
+    cut_short: Callable[[], bool] = lambda: False  # whether time is up
 
     def __post_init__(self) -> None:
         n = len(self.labels)
@@ -94,22 +144,27 @@ class Chunking:
     def solve(self, tolerance: float) -> bool:
         """Solve the working set, its responses computed anew until nothing violates more; False if it does not end.
 
-        A part of it is solved at a time: the free dual variables, and those whose conditions are nearly violated.
+        A part of it is solved at a time: the free dual variables, and those whose conditions are nearly violated. Where
+        the matrix is so badly conditioned that steps on pairs take too many, an interior-point method takes over.
         """
         members = self.working.indices
         labels, upper = self.labels[members], self.upper[members]
         alpha, responses = self.alpha[members], self.responses[members]
-        ended = False
+        ended, patience = False, _Patience(len(members))
         for _ in range(_MAX_REFRESHES):
             found = self.coupling.violations(labels, upper, alpha, 1.0 - responses)
             if found.largest <= tolerance:
                 ended = True
                 break
+            if patience.at_end(alpha, responses) or self.cut_short():
+                break
             chosen = self._shrunk(found, alpha, upper)
             aim = max(_INNER_SHARE * tolerance, _PROGRESS * found.largest if len(members) >= _MIN_TO_SHRINK else 0.0)
-            moved = self._solve_part(chosen, labels, upper, alpha, responses, aim)
-            if not moved:
+            steps = self._solve_part(chosen, labels, upper, alpha, responses, aim)
+            if steps == 0:
                 break
+            if patience.exhausted_by(steps, self._factorised):
+                self._jump(patience.factor, labels, upper, alpha, responses)
         self._count_drift(float((alpha - self.alpha[members]) @ (responses - self.responses[members])))
         self.alpha[members], self.responses[members] = alpha, responses
         return ended
@@ -118,6 +173,31 @@ class Chunking:
         """w has moved by ‖Δw‖, of which the square is given: Σ Δα_i Δc_i."""
         moved = math.sqrt(max(squared, 0.0))
         self.drifts = [drift + moved for drift in self.drifts]
+
+    def _factorised(self) -> Factor:
+        m = len(self.working)
+        return factorised(self.working.values[:m, :m], self.coupling.free_bias)
+
+    def _jump(
+        self,
+        factor: Factor,
+        labels: NDArray[np.int8],
+        upper: NDArray[np.float64],
+        alpha: NDArray[np.float64],
+        responses: NDArray[np.float64],
+    ) -> None:
+        """Go to the point of an interior-point method, if the dual objective is larger there."""
+        from slackwater.gram import _loops
+
+        with self.features.workers:
+            found = factor.optimum(labels, upper, self.cut_short)
+        if found is None:
+            return
+        there, support = np.zeros(len(found)), np.flatnonzero(found)
+        amounts = found[support] * labels[support]
+        _loops.add_combination(there, labels, self.working.values, support, amounts, 0, len(there))
+        if _dual_objective(found, there) > _dual_objective(alpha, responses):
+            alpha[:], responses[:] = found, there
 
     def _shrunk(self, found: Violations, alpha: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.intp]:
         """The places of examples that are free, or whose conditions are violated or nearly so."""
@@ -136,8 +216,8 @@ class Chunking:
         alpha: NDArray[np.float64],
         responses: NDArray[np.float64],
         tolerance: float,
-    ) -> bool:
-        """Move the dual variables at some places to their optimum, the others held; whether any moved."""
+    ) -> int:
+        """Move the dual variables at some places to their optimum, the others held; the steps made, 0 if none moved."""
         from slackwater.gram import _loops
 
         values = self.working.values
@@ -145,17 +225,17 @@ class Chunking:
         part, shortfall = alpha[chosen], 1.0 - responses[chosen]
         steps = _STEPS_PER_EXAMPLE * len(chosen)
         solve = self.coupling.solver()
-        solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
+        made = solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
         if gram.dtype != np.float64 and np.array_equal(part, alpha[chosen]):  # what is left is below its rounding
             gram, shortfall = self.working.part(chosen).astype(np.float64), 1.0 - responses[chosen]
-            solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
+            made = solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
         change = part - alpha[chosen]
         moved = np.flatnonzero(change)
         rows = chosen[moved]
         amounts = change[moved] * labels[rows]
         _loops.add_combination(responses, labels, values, rows, amounts, 0, len(responses))
         alpha[chosen] = part
-        return len(moved) > 0
+        return int(made) if len(moved) else 0
 
     def test_others(self, tolerance: float) -> None:
         """Bring the responses of examples outside of the working set up to date, but for those that cannot violate.
@@ -181,6 +261,12 @@ class Chunking:
         self.tests.append(self.alpha.copy())
         self.drifts.append(0.0)
 
+    def all_responses(self) -> NDArray[np.float64]:
+        """Those of all examples, also of those that cannot violate anything."""
+        others = np.flatnonzero(self.outside)
+        self._update(others[self.last_test[others] < len(self.tests) - 1])
+        return self.responses
+
     def violators(self, tolerance: float) -> NDArray[np.intp]:
         """Examples outside of the working set whose dual variables want to grow, of those tested last."""
         others = np.flatnonzero(self.outside & (self.last_test == len(self.tests) - 1))
@@ -205,9 +291,8 @@ class Chunking:
             return None
         expected = np.count_nonzero(self.alpha) + len(violators)
         if expected > settings.share_at_once * self.n and self.n <= settings.max_working_set:
-            others = np.flatnonzero(self.outside)
-            self._update(others[self.last_test[others] < len(self.tests) - 1])
-            return self._by_content(others)
+            self.all_responses()
+            return self._by_content(np.flatnonzero(self.outside))
         most = max(int(settings.growth * m), settings.sample)
         if len(violators) > most:
             violators = violators[np.argsort(self.ranks[violators])[:most]]
@@ -272,6 +357,7 @@ def fit(context: FitContext, features: Features) -> FitResult | None:
         context.settings.chunking,
         context.seed,
         context.spare_memory,
+        lambda: context.cut_short() is not None,
     )
     default = context.settings.tolerance
     allowed = default.exact_violation
@@ -287,6 +373,11 @@ def fit(context: FitContext, features: Features) -> FitResult | None:
         context.recorder.assessed(row)
     assessment, reason = ended
     expansion = Expansion.from_dense(chunking.alpha * problem.labels, assessment.bias)
+    if reason is StopReason.STALLED:
+        point = DualPoint(rounds.made, solver.C, chunking.upper, chunking.alpha, chunking.all_responses())
+        scaled = solver.assess(problem, point)
+        if scaled.objective < assessment.objective:  # at the worst, the larger class everywhere
+            expansion, assessment = solver.expansion(problem, point), scaled
     result = BinaryResult(expansion, assessment, reason, rounds.made)
     return FitResult([result], context.recorder)
 
