@@ -7,8 +7,8 @@ up to 1e14 beside differences of one. Each fit runs in a process of its own, aft
 libraries, and is ended after ``--limit`` seconds. Objectives are sums over the binary problems of a fit, computed here
 in double precision from the model's coefficients, for both sides alike. "worse" is by how much slackwater's primal
 objective is above scikit-learn's, relative to it; a line is marked SLOW where slackwater takes twice as long and 50 ms
-more, WORSE where its primal objective is above by 1 % and by 1e-3 C, what the tolerance of both allows an example. ``--folder`` has the data sets of ``sets`` cases as .npz files
-(train_x, train_y, test_x, test_y).
+more, WORSE where its primal objective is above by 1 % and by 1e-3 C, what the tolerance of both allows an example.
+``--folder`` has the data sets of the cases called raw as .npz files (train_x, train_y, test_x, test_y).
 """
 
 from __future__ import annotations
@@ -162,7 +162,9 @@ def kernel_values(X: Any, parameters: dict[str, Any]) -> NDArray[np.float64]:
     gamma = parameters.get("gamma", "scale")
     if isinstance(gamma, str):
         gamma = 1.0 / (X.shape[1] * (X.var() if gamma == "scale" else 1.0))
-    return np.asarray(polynomial_kernel(X, degree=parameters.get("degree", 3), gamma=gamma, coef0=parameters.get("coef0", 0.0)))
+    return np.asarray(
+        polynomial_kernel(X, degree=parameters.get("degree", 3), gamma=gamma, coef0=parameters.get("coef0", 0.0))
+    )
 
 
 def binary_problems(model: Any, y: Any) -> Any:

@@ -21,71 +21,18 @@ from slackwater.fitting.decisions import Decision
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.settings import ChunkingSettings
 from slackwater.fitting.working_set import WorkingSet
+from slackwater.fitting.working_set_dual import NEAR, WorkingSetDual
 from slackwater.gram.features import Features
 from slackwater.memory import SpareMemory
 from slackwater.objectives import hinge_total
 from slackwater.solvers.base import Assessment
-from slackwater.solvers.coupling import Coupling, Violations
-from slackwater.solvers.crossover import MAX_FACTORISED, Factor, factorised
+from slackwater.solvers.coupling import Coupling
 from slackwater.solvers.dual_form import DualPoint
 from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Snapshot, snapshot
 
 NAME = "exact"
-_STEPS_PER_EXAMPLE = 40  # of the solver of the working set, before the clock is looked at
-_MIN_TO_SHRINK = 1536  # examples of a working set: a smaller matrix stays in cache, and a part of it gains nothing
-_PROGRESS = 0.1  # of the violation, that is left by one solution of a part: then others have become part of it
-_SHRUNK_SHARE = 0.7  # of the working set: a larger part is not worth its copy
-_NEAR = 0.1  # margins within which of where they would be violated conditions may soon be
-_MAX_REFRESHES = 50  # solutions of one working set, each from responses computed anew
 _REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
-_PATIENCE = 80  # steps an example of a working set, before an interior-point method is thought of,
-_MAX_PATIENCE = 1000  # and after which it is tried, whatever it takes
-_OBJECTIVE_ROUNDING = 1e-13  # of Σ α_i: a rise of the dual objective that is none
-_INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set
-
-
-class _Patience:
-    """How long steps on pairs go on with one working set, and what they have gained.
-
-    They are given about the time that an interior-point method would take: m steps take as long as it takes to multiply
-    m rows, and that method some thirty times the r × r products of m rows for a matrix of rank r.
-    """
-
-    def __init__(self, m: int) -> None:
-        self._m, self._steps, self._objective = m, 0, -math.inf
-        self._jumped = False
-        self._factor: Factor | None = None
-
-    @property
-    def factor(self) -> Factor:
-        if self._factor is None:
-            raise RuntimeError("nothing was factorised")
-        return self._factor
-
-    def exhausted_by(self, steps: int, factorise: Callable[[], Factor]) -> bool:
-        """Whether, with these further steps, it is time for an interior-point method; once."""
-        self._steps += steps
-        if self._jumped or self._steps < _PATIENCE * self._m or self._m > MAX_FACTORISED:
-            return False
-        self._factor = self._factor or factorise()
-        self._jumped = self._steps >= min(self._factor.rank**2, _MAX_PATIENCE * self._m)
-        return self._jumped
-
-    def at_end(self, alpha: NDArray[np.float64], responses: NDArray[np.float64]) -> bool:
-        """Whether the dual objective has risen by no more than its rounding since the last call.
-
-        Values of the kernel are off by ``noise``, independently of one another: ½ ‖w‖² by ``noise`` times ‖α‖².
-        """
-        last, self._objective = self._objective, _dual_objective(alpha, responses)
-        if not self._jumped:
-            return False
-        rounding = self.factor.noise * float(alpha @ alpha) + _OBJECTIVE_ROUNDING * float(alpha.sum())
-        return self._objective <= last + rounding
-
-
-def _dual_objective(alpha: NDArray[np.float64], responses: NDArray[np.float64]) -> float:
-    return float(alpha.sum() - 0.5 * (alpha @ responses))
 
 
 @dataclass
@@ -142,100 +89,26 @@ class Chunking:
         self.outside[newcomers] = False
 
     def solve(self, tolerance: float) -> bool:
-        """Solve the working set, its responses computed anew until nothing violates more; False if it does not end.
-
-        A part of it is solved at a time: the free dual variables, and those whose conditions are nearly violated. Where
-        the matrix is so badly conditioned that steps on pairs take too many, an interior-point method takes over.
-        """
+        """Solve the working set; whether it was solved to the tolerance."""
         members = self.working.indices
-        labels, upper = self.labels[members], self.upper[members]
-        alpha, responses = self.alpha[members], self.responses[members]
-        ended, patience = False, _Patience(len(members))
-        for _ in range(_MAX_REFRESHES):
-            found = self.coupling.violations(labels, upper, alpha, 1.0 - responses)
-            if found.largest <= tolerance:
-                ended = True
-                break
-            if patience.at_end(alpha, responses) or self.cut_short():
-                break
-            chosen = self._shrunk(found, alpha, upper)
-            aim = max(_INNER_SHARE * tolerance, _PROGRESS * found.largest if len(members) >= _MIN_TO_SHRINK else 0.0)
-            steps = self._solve_part(chosen, labels, upper, alpha, responses, aim)
-            if steps == 0:
-                break
-            if patience.exhausted_by(steps, self._factorised):
-                self._jump(patience.factor, labels, upper, alpha, responses)
-        self._count_drift(float((alpha - self.alpha[members]) @ (responses - self.responses[members])))
-        self.alpha[members], self.responses[members] = alpha, responses
+        dual = WorkingSetDual(
+            self.working,
+            self.coupling,
+            self.labels[members],
+            self.upper[members],
+            self.alpha[members],
+            self.responses[members],
+            self.cut_short,
+        )
+        ended = dual.solve(tolerance)
+        self._count_drift(float((dual.alpha - self.alpha[members]) @ (dual.responses - self.responses[members])))
+        self.alpha[members], self.responses[members] = dual.alpha, dual.responses
         return ended
 
     def _count_drift(self, squared: float) -> None:
         """w has moved by ‖Δw‖, of which the square is given: Σ Δα_i Δc_i."""
         moved = math.sqrt(max(squared, 0.0))
         self.drifts = [drift + moved for drift in self.drifts]
-
-    def _factorised(self) -> Factor:
-        m = len(self.working)
-        return factorised(self.working.values[:m, :m], self.coupling.free_bias)
-
-    def _jump(
-        self,
-        factor: Factor,
-        labels: NDArray[np.int8],
-        upper: NDArray[np.float64],
-        alpha: NDArray[np.float64],
-        responses: NDArray[np.float64],
-    ) -> None:
-        """Go to the point of an interior-point method, if the dual objective is larger there."""
-        from slackwater.gram import _loops
-
-        with self.features.workers:
-            found = factor.optimum(labels, upper, self.cut_short)
-        if found is None:
-            return
-        there, support = np.zeros(len(found)), np.flatnonzero(found)
-        amounts = found[support] * labels[support]
-        _loops.add_combination(there, labels, self.working.values, support, amounts, 0, len(there))
-        if _dual_objective(found, there) > _dual_objective(alpha, responses):
-            alpha[:], responses[:] = found, there
-
-    def _shrunk(self, found: Violations, alpha: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.intp]:
-        """The places of examples that are free, or whose conditions are violated or nearly so."""
-        if len(alpha) < _MIN_TO_SHRINK:
-            return np.arange(len(alpha))
-        free = (alpha > 0.0) & (alpha < upper)
-        near = np.maximum(found.rising, found.falling) > -max(_NEAR, 0.5 * found.largest)
-        chosen = np.flatnonzero(free | near)
-        return chosen if len(chosen) < _SHRUNK_SHARE * len(alpha) else np.arange(len(alpha))
-
-    def _solve_part(
-        self,
-        chosen: NDArray[np.intp],
-        labels: NDArray[np.int8],
-        upper: NDArray[np.float64],
-        alpha: NDArray[np.float64],
-        responses: NDArray[np.float64],
-        tolerance: float,
-    ) -> int:
-        """Move the dual variables at some places to their optimum, the others held; the steps made, 0 if none moved."""
-        from slackwater.gram import _loops
-
-        values = self.working.values
-        gram = values if len(chosen) == len(self.working) else self.working.part(chosen)
-        part, shortfall = alpha[chosen], 1.0 - responses[chosen]
-        steps = _STEPS_PER_EXAMPLE * len(chosen)
-        solve = self.coupling.solver()
-        made = solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
-        if gram.dtype != np.float64 and np.array_equal(part, alpha[chosen]):  # what is left is below its rounding
-            gram, shortfall = self.working.part(chosen).astype(np.float64), 1.0 - responses[chosen]
-            made = solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
-        change = part - alpha[chosen]
-        moved = np.flatnonzero(change)
-        rows = chosen[moved]
-        amounts = change[moved] * labels[rows]
-        _loops.add_combination(responses, labels, values, rows, amounts, 0, len(responses))
-        alpha[chosen] = part
-        return int(made) if len(moved) else 0
 
     def test_others(self, tolerance: float) -> None:
         """Bring the responses of examples outside of the working set up to date, but for those that cannot violate.
@@ -314,7 +187,7 @@ class Chunking:
     def _forget_idle(self) -> None:
         members = self.working.indices
         shortfall = 1.0 - self.responses[members] - self.labels[members] * self.middle()
-        needed = (self.alpha[members] > 0.0) | (shortfall > -_NEAR)
+        needed = (self.alpha[members] > 0.0) | (shortfall > -NEAR)
         self.outside[members[~needed]] = True
         self.last_test[members[~needed]] = len(self.tests) - 1
         self.working.keep(np.flatnonzero(needed))

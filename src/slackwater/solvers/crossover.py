@@ -24,8 +24,8 @@ _ROUNDING = 4.0  # times the relative precision of a number: what a value of the
 class Factor:
     """K ≈ G Gᵀ but for ``noise``, the rounding of its values; with a free bias K is centred.
 
-    Σ α_i y_i = 0 leaves the dual as it is when K(x, z) becomes <Φ(x) - m, Φ(z) - m>, m being the mean of all Φ(x): of
-    points far from the origin values are smaller by orders of magnitude then, and as many digits of a response are right.
+    Σ α_i y_i = 0 leaves the dual as it is when K(x, z) becomes <Φ(x) - m, Φ(z) - m>, m being the mean of all Φ(x).
+    Of points far from the origin values are smaller by orders of magnitude then, and more digits of responses are right.
     """
 
     values: Floats  # G: (m, rank)
@@ -34,7 +34,7 @@ class Factor:
 
     @property
     def rank(self) -> int:
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def optimum(
         self,

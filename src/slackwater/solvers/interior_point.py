@@ -2,9 +2,9 @@
 
     min over α of  ½ ‖Zᵀα‖² + ½ ρ ‖α‖² - Σ α_i   subject to  0 <= α_i <= u_i  (with a bias also Σ α_i y_i = 0)
 
-Row i of Z is y_i times that of a factor G of the kernel matrix, K ≈ G Gᵀ (Fine and Scheinberg 2001). Steps on pairs take
-a number of steps that grows with the condition of K; this method takes twenty to sixty iterations whatever it is, each
-of O(m r²) for m examples and rank r. The search directions are Mehrotra's (1992): a predictor, then a corrector.
+Row i of Z is y_i times that of a factor G of the kernel matrix, K ≈ G Gᵀ (Fine and Scheinberg 2001). The number of
+steps on pairs that it takes grows with the condition of K; that of these iterations hardly does: ten to eighty, each of
+O(m r²) for m examples and rank r. The search directions are Mehrotra's (1992): a predictor, then a corrector.
 """
 
 from __future__ import annotations
@@ -210,6 +210,4 @@ def gradient_shortfall(point: InteriorPoint, gradient: Floats) -> Floats:
 
 def _reached(point: InteriorPoint, error: float) -> Interior:
     """Of two complements that multiply to next to nothing, the smaller one is zero at the optimum."""
-    return Interior(
-        point.alpha.copy(), point.alpha > point.at_zero, point.room > point.at_upper, error
-    )
+    return Interior(point.alpha.copy(), point.alpha > point.at_zero, point.room > point.at_upper, error)
