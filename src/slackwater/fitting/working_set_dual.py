@@ -22,12 +22,12 @@ from slackwater.solvers.crossover import MAX_FACTORISED, Factor, factorised
 Floats = NDArray[np.float64]
 
 NEAR = 0.1  # margins within which of where they would be violated conditions may soon be
-_STEPS_PER_EXAMPLE = 40  # of the solver of the working set, before the clock is looked at
+_STEPS_PER_EXAMPLE = 20  # of the solver of the working set, before the clock is looked at
 _MIN_TO_SHRINK = 1536  # examples of a working set: a smaller matrix stays in cache, and a part of it gains nothing
 _PROGRESS = 0.1  # of the violation, that is left by one solution of a part: then others have become part of it
 _SHRUNK_SHARE = 0.7  # of the working set: a larger part is not worth its copy
-_MAX_REFRESHES = 50  # solutions of one working set, each from responses computed anew
-_PATIENCE = 80  # steps an example of a working set, before an interior-point method is thought of,
+_MAX_REFRESHES = 100  # solutions of one working set, each from responses computed anew
+_PATIENCE = 20  # steps an example, before an interior-point method is thought of (Gaussian kernels take 1 to 10),
 _MAX_PATIENCE = 1000  # and after which it is tried, whatever it takes
 _OBJECTIVE_ROUNDING = 1e-13  # of Σ α_i: a rise of the dual objective that is none
 _INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set

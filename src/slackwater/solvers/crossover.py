@@ -25,7 +25,7 @@ class Factor:
     """K ≈ G Gᵀ but for ``noise``, the rounding of its values; with a free bias K is centred.
 
     Σ α_i y_i = 0 leaves the dual as it is when K(x, z) becomes <Φ(x) - m, Φ(z) - m>, m being the mean of all Φ(x).
-    Of points far from the origin values are smaller by orders of magnitude then, and more digits of responses are right.
+    Of points far from the origin values are then smaller by orders of magnitude, and responses have more right digits.
     """
 
     values: Floats  # G: (m, rank)
