@@ -25,10 +25,11 @@ from slackwater.fitting.working_set_dual import NEAR, WorkingSetDual
 from slackwater.gram.features import Features
 from slackwater.memory import SpareMemory
 from slackwater.objectives import hinge_total
+from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling
 from slackwater.solvers.dual_form import DualPoint
-from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason
+from slackwater.stopping import GapBelow, MaxSeconds, NearOptimal, Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Snapshot, snapshot
 
 NAME = "exact"
@@ -48,6 +49,7 @@ class Chunking:
     seed: int
     memory: SpareMemory
     cut_short: Callable[[], bool] = lambda: False  # whether time is up
+    shared: WorkingSet | None = None  # that of an earlier problem of the same examples
 
     def __post_init__(self) -> None:
         n = len(self.labels)
@@ -55,8 +57,10 @@ class Chunking:
         self.tests = [np.zeros(n)]  # the dual variables when examples outside were tested, one test after the other
         self.last_test = np.zeros(n, dtype=np.intp)  # the one to which the response of an example outside belongs
         self.drifts = [0.0]  # how far w has moved since each test, at most
-        self.working = WorkingSet(self.features, min(n, self.settings.max_working_set), self.memory)
+        capacity = min(n, self.settings.max_working_set)
+        self.working = self.shared or WorkingSet(self.features, capacity, self.memory)
         self.outside = np.ones(n, dtype=bool)
+        self.outside[self.working.indices] = False
 
     @property
     def n(self) -> int:
@@ -218,28 +222,69 @@ class Chunking:
 
 
 def fit(context: FitContext, features: Features) -> FitResult | None:
-    """Solve the problem of two classes; None where more examples would have to be in memory than may be."""
-    training_set, solver, stated = context.training_set, context.solver, context.stopping.tol
-    problem = training_set.problem(training_set.codes == 1)
-    chunking = Chunking(
+    """Solve the problem of two classes, or one for each class; None if more examples were in memory than may be.
+
+    All problems share one working set: its kernel values are computed once.
+    """
+    problems, results = context.training_set.problems(context.n_classes), []
+    working: WorkingSet | None = None
+    for number, problem in enumerate(problems):
+        limits = _limits_of(context, len(problems) - number)
+        chunking = _chunking(context, features, problem, limits, working)
+        working = chunking.working
+        result = _solved(context, chunking, problem, number, limits)
+        if result is None:
+            break
+        results.append(result)
+    if working is not None:
+        working.release()
+    return FitResult(results, context.recorder) if len(results) == len(problems) else None
+
+
+def _limits_of(context: FitContext, left: int) -> list[StoppingRule]:
+    """The budgets of the next of so many problems that are left: its share of the time."""
+    spent = context.clock.seconds()
+    return [
+        MaxSeconds(spent + max(rule.limit - spent, 0.0) / left) if isinstance(rule, MaxSeconds) else rule
+        for rule in context.stopping.make_limits()
+    ]
+
+
+def _chunking(
+    context: FitContext, features: Features, problem: Problem, limits: list[StoppingRule], shared: WorkingSet | None
+) -> Chunking:
+    solver = context.solver
+
+    def cut_short() -> bool:
+        progress = Progress(steps=1, evaluations=0, seconds=context.clock.seconds())
+        late = any(isinstance(rule, MaxSeconds) and rule(progress) is not None for rule in limits)
+        return late or context.interrupted.is_set()
+
+    return Chunking(
         features,
         problem.labels,
         solver.upper_bounds(problem),
-        training_set.order,
+        context.training_set.order,
         solver.coupling,
         context.settings.chunking,
         context.seed,
         context.spare_memory,
-        lambda: context.cut_short() is not None,
+        cut_short,
+        shared,
     )
-    default = context.settings.tolerance
+
+
+def _solved(
+    context: FitContext, chunking: Chunking, problem: Problem, number: int, limits: list[StoppingRule]
+) -> BinaryResult | None:
+    """One binary problem; None where its working set becomes too large."""
+    solver, stated, default = context.solver, context.stopping.tol, context.settings.tolerance
     allowed = default.exact_violation
     goal: StoppingRule = NearOptimal(allowed, default.matrix_gap, default.finest * allowed)
     if stated is not None:
         goal, allowed = GapBelow(stated), 10.0 * stated
-    rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()])
+    rounds = _Rounds(context, chunking, [goal, *limits], number)
     ended = rounds.run(allowed)
-    chunking.working.release()
     if ended is None:
         return None
     for row in rounds.rows:
@@ -251,8 +296,7 @@ def fit(context: FitContext, features: Features) -> FitResult | None:
         scaled = solver.assess(problem, point)
         if scaled.objective < assessment.objective:  # at the worst, the larger class everywhere
             expansion, assessment = solver.expansion(problem, point), scaled
-    result = BinaryResult(expansion, assessment, reason, rounds.made)
-    return FitResult([result], context.recorder)
+    return BinaryResult(expansion, assessment, reason, rounds.made)
 
 
 @dataclass
@@ -262,12 +306,14 @@ class _Rounds:
     context: FitContext
     chunking: Chunking
     rules: list[StoppingRule]
+    number: int = 0  # of the problem
     made: int = 0
     rows: list[Snapshot] = field(default_factory=list)
 
     def run(self, allowed: float) -> tuple[Assessment, StopReason] | None:
         chunking, whole = self.chunking, self.chunking.n <= self.chunking.settings.max_at_once
         newcomers = chunking.first_members()
+        newcomers = newcomers[chunking.outside[newcomers]]
         tolerance = allowed if whole else max(allowed, chunking.settings.coarse_tolerance)
         while True:
             if len(newcomers):
@@ -311,6 +357,6 @@ class _Rounds:
             bound=assessment.bound,
             violation=assessment.violation,
         )
-        self.rows.append(snapshot(0, self.made, progress, assessment))
+        self.rows.append(snapshot(self.number, self.made, progress, assessment))
         context.show(self.rows[-1], progress)
         return first_reason(self.rules, progress) or (StopReason.INTERRUPT if context.interrupted.is_set() else None)
