@@ -30,6 +30,7 @@ _MAX_REFRESHES = 100  # solutions of one working set, each from responses comput
 _PATIENCE = 20  # steps an example, before an interior-point method is thought of (Gaussian kernels take 1 to 10),
 _MAX_PATIENCE = 1000  # and after which it is tried, whatever it takes
 _OBJECTIVE_ROUNDING = 1e-13  # of Σ α_i: a rise of the dual objective that is none
+_MAX_VAIN = 4  # refreshes without such a rise: their steps may still make the violation smaller
 _INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set
 
 
@@ -139,7 +140,7 @@ class _Patience:
     def __init__(self, m: int) -> None:
         self._m, self._steps, self._objective = m, 0, -math.inf
         self._factor: Factor | None = None
-        self._exhausted = False
+        self._exhausted, self._vain = False, 0
 
     @property
     def factor(self) -> Factor:
@@ -157,7 +158,7 @@ class _Patience:
         return self._exhausted
 
     def at_end(self, alpha: Floats, responses: Floats) -> bool:
-        """Whether, after that method, the dual objective has risen by no more than its rounding since the last call.
+        """Whether, after that method, the dual objective has risen by no more than its rounding several times in a row.
 
         Values of the kernel are off by ``noise``, independently of one another: ½ ‖w‖² by ``noise`` times ‖α‖².
         """
@@ -165,7 +166,8 @@ class _Patience:
         if not self._exhausted:
             return False
         rounding = self.factor.noise * float(alpha @ alpha) + _OBJECTIVE_ROUNDING * float(alpha.sum())
-        return self._objective <= last + rounding
+        self._vain = self._vain + 1 if self._objective <= last + rounding else 0
+        return self._vain >= _MAX_VAIN
 
 
 def _dual_objective(alpha: Floats, responses: Floats) -> float:
