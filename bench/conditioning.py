@@ -4,7 +4,8 @@
 
 Features far from the origin, of very different scales, or fewer than it takes to tell examples apart; kernel values of
 up to 1e14 beside differences of one. Each fit runs in a process of its own, after one of few examples that loads its
-libraries, and is ended after ``--limit`` seconds. Objectives are sums over the binary problems of a fit, computed here
+libraries, and is ended after ``--limit`` seconds. Times are of the processor, all threads together, so that other work
+on the machine does not count. Objectives are sums over the binary problems of a fit, computed here
 in double precision from the model's coefficients, for both sides alike. "worse" is by how much slackwater's primal
 objective is above scikit-learn's, relative to it; a line is marked SLOW where slackwater takes twice as long and 50 ms
 more, WORSE where its primal objective is above by 1 % and by 1e-3 C, what the tolerance of both allows an example.
@@ -220,9 +221,9 @@ def run_one(name: str, by: str, folder: Path, repeats: int) -> dict[str, Any]:
         model = estimator(by, parameters)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            start = time.perf_counter()
+            start = time.process_time()
             model.fit(X, y)
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.process_time() - start)
     primal, dual = objectives(model, X, y, parameters)
     return {
         "seconds": statistics.median(seconds),

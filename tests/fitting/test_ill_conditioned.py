@@ -124,6 +124,16 @@ def test_a_violation_that_rounding_leaves_is_named():
     assert model.history_["violation"][-1] <= 1e-2
 
 
+@pytest.mark.parametrize(("kernel", "degree"), [("linear", 3), ("poly", 4)])
+def test_data_in_single_precision_have_kernel_values_in_double_where_those_are_large(kernel, degree):
+    """Values of 1e7 in single precision are off by one, as much as a margin."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X.astype(np.float32)
+    found, best = (SVC(kernel=kernel, degree=degree, gamma=1e-6).fit(given, y) for given in (X, X.astype(np.float64)))
+    assert found.stop_reason_ == "tol"
+    np.testing.assert_allclose(found.decision_function(X), best.decision_function(X.astype(np.float64)), atol=1e-2)
+
+
 def test_where_rounding_ends_a_fit_it_says_so():
     X, y = far()
     with pytest.warns(ConvergenceWarning, match=r"stalled.*at the relative gap"):
