@@ -116,8 +116,7 @@ def _plain_pairs(gram, labels, upper, alpha, shortfall, tolerance, most_steps):
         if not rises.any() or not falls.any():
             return step
         i = int(np.argmax(np.where(rises, bias >= bias[rises].max() - _dual_loops.TIE, False)))
-        both = own[i] + own
-        curvature = np.maximum(both - 2.0 * gram[i], _dual_loops.FLAT * both + _dual_loops.LEAST)
+        curvature = np.maximum(own[i] + own - 2.0 * gram[i], _dual_loops.FLAT * own[i] + _dual_loops.LEAST)
         gains = np.where(falls, np.maximum(bias[i] - bias, 0.0) ** 2 / curvature, 0.0)
         if gains.max() <= 0.0 or bias[i] - bias[falls].min() <= tolerance:
             return step

@@ -17,7 +17,7 @@ _ROUNDING = 1e-13
 TIE, SINGLE_TIE = 1e-11, 1e-5
 CHUNK = 128  # examples whose best is kept, so that it is soon found
 CLOSED = 1e30  # what keeps a value from being the best; its square is none in single precision
-FLAT = 5e-13  # curvature, of K(x, x) + K(z, z), below which two examples are the same to the kernel
+FLAT = 1e-12  # curvature, of K(x, x), below which two examples are the same to the kernel
 LEAST = 1e-36  # curvature at all: of two examples that are zero to the kernel
 
 
@@ -72,8 +72,8 @@ def solve_pairs(
             break
         room_i = upper[i] - alpha[i] if labels[i] > 0 else alpha[i]
         room_j = alpha[j] if labels[j] > 0 else upper[j] - alpha[j]
-        both = np.float64(own[i]) + np.float64(own[j])
-        curvature = max(both - 2.0 * np.float64(gram[i, j]), FLAT * abs(both) + LEAST)
+        curvature = np.float64(own[i]) + np.float64(own[j]) - 2.0 * np.float64(gram[i, j])
+        curvature = max(curvature, FLAT * abs(np.float64(own[i])) + LEAST)
         move = min((np.float64(bias[i]) - bias[j]) / curvature, room_i, room_j)
         alpha[i] = snapped(alpha[i], labels[i] * move, upper[i])
         alpha[j] = snapped(alpha[j], -labels[j] * move, upper[j])
@@ -148,7 +148,7 @@ def _pair_gains(
 ) -> tuple[float, float]:
     """What moving i, whose bias is at the top, against each of the others gains; the lowest bias and the best gain."""
     real = bias.dtype.type
-    bottom, most = real(np.inf), real(0.0)
+    bottom, most, flat = real(np.inf), real(0.0), real(FLAT * abs(own_i) + LEAST)
     for chunk in range(best_of.size):
         part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
         values, owns, biases, closed = row[part], own[part], bias[part], doors[part]
@@ -157,9 +157,7 @@ def _pair_gains(
             low = biases[t] + closed[t]
             bottom = smaller(bottom, low)
             ahead = larger(top - low, real(0.0))
-            both = own_i + owns[t]
-            curvature = larger(both - real(2.0) * values[t], real(FLAT) * abs(both) + real(LEAST))
-            best = larger(best, ahead * ahead / curvature)
+            best = larger(best, ahead * ahead / larger(own_i + owns[t] - real(2.0) * values[t], flat))
         best_of[chunk] = best
         most = larger(most, best)
     return np.float64(bottom), np.float64(most)
@@ -179,10 +177,10 @@ def _first_to_gain(
     """The first that i gains as much by moving against; of one chunk the best, should rounding have it gain less."""
     real = bias.dtype.type
     first, chosen, most = _first_chunk(best_of, least) * CHUNK, -1, 0.0
+    flat = real(FLAT * abs(own_i) + LEAST)
     for t in range(first, min(first + CHUNK, bias.size)):
         ahead = max(top - (bias[t] + doors[t]), real(0.0))
-        both = own_i + own[t]
-        gain = ahead * ahead / max(both - real(2.0) * row[t], real(FLAT) * abs(both) + real(LEAST))
+        gain = ahead * ahead / max(own_i + own[t] - real(2.0) * row[t], flat)
         if gain >= least:
             return t
         if gain > most:

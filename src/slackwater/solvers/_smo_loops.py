@@ -77,8 +77,7 @@ def second_of_pair(
             bottom = value
         difference = top - value
         if difference > 0.0:
-            both = own + diagonal[t]
-            curvature = max(both - 2.0 * np.float64(row[t]), FLAT * abs(both) + LEAST)
+            curvature = max(own + diagonal[t] - 2.0 * np.float64(row[t]), FLAT * abs(own) + LEAST)
             gain, bar = difference * difference * best_curvature, best * curvature
             if gain > bar * (1.0 + TIE) or (gain > bar * (1.0 - TIE) and rank[t] < rank[chosen]):
                 best, best_curvature, chosen = difference * difference, curvature, t
@@ -125,8 +124,8 @@ def move_pair(
     row: NDArray[np.floating],
 ) -> float:
     """Move a pair to its best values, Σ α_i y_i unchanged; return by how much y_i α_i of the first has grown."""
-    both = diagonal[first] + diagonal[second]
-    curvature = max(both - 2.0 * np.float64(row[second]), FLAT * abs(both) + LEAST)
+    curvature = diagonal[first] + diagonal[second] - 2.0 * np.float64(row[second])
+    curvature = max(curvature, FLAT * abs(diagonal[first]) + LEAST)
     wanted = (labels[first] * (1.0 - responses[first]) - labels[second] * (1.0 - responses[second])) / curvature
     room_first = upper[first] - alpha[first] if labels[first] > 0 else alpha[first]
     room_second = alpha[second] if labels[second] > 0 else upper[second] - alpha[second]

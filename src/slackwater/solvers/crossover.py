@@ -65,7 +65,7 @@ def factorised(gram: NDArray[np.floating], free_bias: bool) -> Factor:
         values -= (means - means.mean())[:, None]
     triangle, pivots, rank, _ = dpstrf(values.T, tol=noise, lower=1, overwrite_a=1)
     out = np.empty((len(gram), rank))
-    out[pivots - 1] = np.tril(triangle)[:, :rank]
+    out[pivots - 1] = np.tril(triangle[:, :rank])
     return Factor(out, noise, free_bias)
 
 
