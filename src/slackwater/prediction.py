@@ -162,7 +162,7 @@ class PreparedSupport:
             largest = coefficients.largest_norm
         else:
             largest = float(np.linalg.norm(coefficients, axis=1).max(initial=0.0))
-        double = calls_for_double(largest)
+        double = calls_for_double(largest * self._largest_value)
         support = self._in_precision(double, workers)
         values = self._sums(in_double(points) if double else points, support, coefficients, workers)
         values += biases
@@ -205,6 +205,11 @@ class PreparedSupport:
             if shifted is not None:
                 return shifted, support.centred[1]
         return prepared, support.dense
+
+    @cached_property
+    def _largest_value(self) -> float:
+        """Of the kernel, at points like the support vectors."""
+        return self.kernel.largest_value(as_points(self.support))
 
     def _in_precision(self, double: bool, workers: Workers) -> _Prepared:
         found = self._prepared.get(double)

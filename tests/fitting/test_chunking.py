@@ -17,6 +17,7 @@ from slackwater.errors import ConvergenceWarning
 from slackwater.fitting.chunking import Chunking
 from slackwater.fitting.settings import ChunkingSettings, Settings
 from slackwater.fitting.working_set import WorkingSet
+from slackwater.fitting.working_set_dual import WorkingSetDual
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.kernels.gaussian import Gaussian
@@ -270,13 +271,13 @@ def test_a_working_set_full_of_examples_that_are_needed_is_given_up():
 
 def test_a_part_of_a_large_working_set_is_solved_at_a_time(monkeypatch):
     parts = []
-    solve_part = Chunking._solve_part
+    solve_part = WorkingSetDual._solve_part
 
     def watched(self, chosen, *others):
         parts.append((len(chosen), len(self.working)))
         return solve_part(self, chosen, *others)
 
-    monkeypatch.setattr(Chunking, "_solve_part", watched)
+    monkeypatch.setattr(WorkingSetDual, "_solve_part", watched)
     X, y = noisy(3000)
     model = fitted(X, y)
     assert any(size < whole for size, whole in parts)

@@ -116,7 +116,7 @@ def _plain_pairs(gram, labels, upper, alpha, shortfall, tolerance, most_steps):
         if not rises.any() or not falls.any():
             return step
         i = int(np.argmax(np.where(rises, bias >= bias[rises].max() - _dual_loops.TIE, False)))
-        curvature = np.maximum(own[i] + own - 2.0 * gram[i], _dual_loops.FLAT)
+        curvature = np.maximum(own[i] + own - 2.0 * gram[i], _dual_loops.FLAT * own[i] + _dual_loops.LEAST)
         gains = np.where(falls, np.maximum(bias[i] - bias, 0.0) ** 2 / curvature, 0.0)
         if gains.max() <= 0.0 or bias[i] - bias[falls].min() <= tolerance:
             return step
@@ -124,8 +124,8 @@ def _plain_pairs(gram, labels, upper, alpha, shortfall, tolerance, most_steps):
         room_i = upper[i] - alpha[i] if labels[i] > 0 else alpha[i]
         room_j = alpha[j] if labels[j] > 0 else upper[j] - alpha[j]
         move = min((bias[i] - bias[j]) / curvature[j], room_i, room_j)
-        alpha[i] = _dual_loops.snapped(alpha[i] + labels[i] * move, upper[i])
-        alpha[j] = _dual_loops.snapped(alpha[j] - labels[j] * move, upper[j])
+        alpha[i] = _dual_loops.snapped(alpha[i], labels[i] * move, upper[i])
+        alpha[j] = _dual_loops.snapped(alpha[j], -labels[j] * move, upper[j])
         shortfall -= labels * move * (gram[i] - gram[j])
     return most_steps
 
@@ -154,14 +154,14 @@ def test_where_no_coefficient_may_rise_nothing_moves(kind):
 
 def _plain_singles(gram, labels, upper, alpha, shortfall, tolerance, most_steps):
     """As ``solve_singles``, word by word in NumPy."""
-    own = np.maximum(np.diag(gram), _dual_loops.FLAT)
+    own = np.maximum(np.diag(gram), _dual_loops.LEAST)
     for step in range(most_steps):
         moves = np.clip(shortfall / own, -alpha, upper - alpha)
         gains = moves * (shortfall - 0.5 * moves * np.diag(gram))
         if gains.max() <= 0.0 or np.abs(shortfall[moves != 0.0]).max(initial=0.0) <= tolerance:
             return step
         i = int(np.argmax(gains >= gains.max() * (1.0 - _dual_loops.TIE)))
-        alpha[i] = _dual_loops.snapped(alpha[i] + moves[i], upper[i])
+        alpha[i] = _dual_loops.snapped(alpha[i], moves[i], upper[i])
         shortfall -= labels * labels[i] * moves[i] * gram[i]
     return most_steps
 

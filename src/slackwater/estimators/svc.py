@@ -160,7 +160,8 @@ class SVC(OneVsOneClassifier):
         more). With ``warm_start`` both count from the first of the fits that were continued.
     stop_reason_ : str
         "tol", "converged" (a subspace), "early_stopping", "max_iter", "max_kernel_evals", "max_time", "stalled"
-        (rounding does not let the gap close further: 300 steps without progress) or "interrupted".
+        (rounding does not let the gap close further: by blocks of rows 300 steps without progress, with the kernel
+        matrix in memory a dual objective that rises by no more than its rounding) or "interrupted".
     history_ : dict of ndarray
         One entry for each assessment (each of the first twenty steps, then every third) and class: problem, step,
         evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a

@@ -8,6 +8,7 @@ up to a thousand examples, or where most become support vectors, all are in the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,23 +21,19 @@ from slackwater.fitting.decisions import Decision
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.settings import ChunkingSettings
 from slackwater.fitting.working_set import WorkingSet
+from slackwater.fitting.working_set_dual import NEAR, WorkingSetDual
 from slackwater.gram.features import Features
 from slackwater.memory import SpareMemory
 from slackwater.objectives import hinge_total
+from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment
-from slackwater.solvers.coupling import Coupling, Violations
-from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason
+from slackwater.solvers.coupling import Coupling
+from slackwater.solvers.dual_form import DualPoint
+from slackwater.stopping import GapBelow, MaxSeconds, NearOptimal, Progress, StoppingRule, StopReason, first_reason
 from slackwater.tracing import Snapshot, snapshot
 
 NAME = "exact"
-_STEPS_PER_EXAMPLE = 40  # of the solver of the working set, before the clock is looked at
-_MIN_TO_SHRINK = 1536  # examples of a working set: a smaller matrix stays in cache, and a part of it gains nothing
-_PROGRESS = 0.1  # of the violation, that is left by one solution of a part: then others have become part of it
-_SHRUNK_SHARE = 0.7  # of the working set: a larger part is not worth its copy
-_NEAR = 0.1  # margins within which of where they would be violated conditions may soon be
-_MAX_REFRESHES = 50  # solutions of one working set, each from responses computed anew
 _REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
-_INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set
 
 
 @dataclass
@@ -51,6 +48,8 @@ class Chunking:
     settings: ChunkingSettings
     seed: int
     memory: SpareMemory
+    cut_short: Callable[[], bool] = lambda: False  # whether time is up
+    shared: WorkingSet | None = None  # that of an earlier problem of the same examples
 
     def __post_init__(self) -> None:
         n = len(self.labels)
@@ -58,8 +57,10 @@ class Chunking:
         self.tests = [np.zeros(n)]  # the dual variables when examples outside were tested, one test after the other
         self.last_test = np.zeros(n, dtype=np.intp)  # the one to which the response of an example outside belongs
         self.drifts = [0.0]  # how far w has moved since each test, at most
-        self.working = WorkingSet(self.features, min(n, self.settings.max_working_set), self.memory)
+        capacity = min(n, self.settings.max_working_set)
+        self.working = self.shared or WorkingSet(self.features, capacity, self.memory)
         self.outside = np.ones(n, dtype=bool)
+        self.outside[self.working.indices] = False
 
     @property
     def n(self) -> int:
@@ -92,70 +93,26 @@ class Chunking:
         self.outside[newcomers] = False
 
     def solve(self, tolerance: float) -> bool:
-        """Solve the working set, its responses computed anew until nothing violates more; False if it does not end.
-
-        A part of it is solved at a time: the free dual variables, and those whose conditions are nearly violated.
-        """
+        """Solve the working set; whether it was solved to the tolerance."""
         members = self.working.indices
-        labels, upper = self.labels[members], self.upper[members]
-        alpha, responses = self.alpha[members], self.responses[members]
-        ended = False
-        for _ in range(_MAX_REFRESHES):
-            found = self.coupling.violations(labels, upper, alpha, 1.0 - responses)
-            if found.largest <= tolerance:
-                ended = True
-                break
-            chosen = self._shrunk(found, alpha, upper)
-            aim = max(_INNER_SHARE * tolerance, _PROGRESS * found.largest if len(members) >= _MIN_TO_SHRINK else 0.0)
-            moved = self._solve_part(chosen, labels, upper, alpha, responses, aim)
-            if not moved:
-                break
-        self._count_drift(float((alpha - self.alpha[members]) @ (responses - self.responses[members])))
-        self.alpha[members], self.responses[members] = alpha, responses
+        dual = WorkingSetDual(
+            self.working,
+            self.coupling,
+            self.labels[members],
+            self.upper[members],
+            self.alpha[members],
+            self.responses[members],
+            self.cut_short,
+        )
+        ended = dual.solve(tolerance)
+        self._count_drift(float((dual.alpha - self.alpha[members]) @ (dual.responses - self.responses[members])))
+        self.alpha[members], self.responses[members] = dual.alpha, dual.responses
         return ended
 
     def _count_drift(self, squared: float) -> None:
         """w has moved by ‖Δw‖, of which the square is given: Σ Δα_i Δc_i."""
         moved = math.sqrt(max(squared, 0.0))
         self.drifts = [drift + moved for drift in self.drifts]
-
-    def _shrunk(self, found: Violations, alpha: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.intp]:
-        """The places of examples that are free, or whose conditions are violated or nearly so."""
-        if len(alpha) < _MIN_TO_SHRINK:
-            return np.arange(len(alpha))
-        free = (alpha > 0.0) & (alpha < upper)
-        near = np.maximum(found.rising, found.falling) > -max(_NEAR, 0.5 * found.largest)
-        chosen = np.flatnonzero(free | near)
-        return chosen if len(chosen) < _SHRUNK_SHARE * len(alpha) else np.arange(len(alpha))
-
-    def _solve_part(
-        self,
-        chosen: NDArray[np.intp],
-        labels: NDArray[np.int8],
-        upper: NDArray[np.float64],
-        alpha: NDArray[np.float64],
-        responses: NDArray[np.float64],
-        tolerance: float,
-    ) -> bool:
-        """Move the dual variables at some places to their optimum, the others held; whether any moved."""
-        from slackwater.gram import _loops
-
-        values = self.working.values
-        gram = values if len(chosen) == len(self.working) else self.working.part(chosen)
-        part, shortfall = alpha[chosen], 1.0 - responses[chosen]
-        steps = _STEPS_PER_EXAMPLE * len(chosen)
-        solve = self.coupling.solver()
-        solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
-        if gram.dtype != np.float64 and np.array_equal(part, alpha[chosen]):  # what is left is below its rounding
-            gram, shortfall = self.working.part(chosen).astype(np.float64), 1.0 - responses[chosen]
-            solve(gram, labels[chosen], upper[chosen], part, shortfall, tolerance, steps)
-        change = part - alpha[chosen]
-        moved = np.flatnonzero(change)
-        rows = chosen[moved]
-        amounts = change[moved] * labels[rows]
-        _loops.add_combination(responses, labels, values, rows, amounts, 0, len(responses))
-        alpha[chosen] = part
-        return len(moved) > 0
 
     def test_others(self, tolerance: float) -> None:
         """Bring the responses of examples outside of the working set up to date, but for those that cannot violate.
@@ -181,6 +138,12 @@ class Chunking:
         self.tests.append(self.alpha.copy())
         self.drifts.append(0.0)
 
+    def all_responses(self) -> NDArray[np.float64]:
+        """Those of all examples, also of those that cannot violate anything."""
+        others = np.flatnonzero(self.outside)
+        self._update(others[self.last_test[others] < len(self.tests) - 1])
+        return self.responses
+
     def violators(self, tolerance: float) -> NDArray[np.intp]:
         """Examples outside of the working set whose dual variables want to grow, of those tested last."""
         others = np.flatnonzero(self.outside & (self.last_test == len(self.tests) - 1))
@@ -205,9 +168,8 @@ class Chunking:
             return None
         expected = np.count_nonzero(self.alpha) + len(violators)
         if expected > settings.share_at_once * self.n and self.n <= settings.max_working_set:
-            others = np.flatnonzero(self.outside)
-            self._update(others[self.last_test[others] < len(self.tests) - 1])
-            return self._by_content(others)
+            self.all_responses()
+            return self._by_content(np.flatnonzero(self.outside))
         most = max(int(settings.growth * m), settings.sample)
         if len(violators) > most:
             violators = violators[np.argsort(self.ranks[violators])[:most]]
@@ -229,7 +191,7 @@ class Chunking:
     def _forget_idle(self) -> None:
         members = self.working.indices
         shortfall = 1.0 - self.responses[members] - self.labels[members] * self.middle()
-        needed = (self.alpha[members] > 0.0) | (shortfall > -_NEAR)
+        needed = (self.alpha[members] > 0.0) | (shortfall > -NEAR)
         self.outside[members[~needed]] = True
         self.last_test[members[~needed]] = len(self.tests) - 1
         self.working.keep(np.flatnonzero(needed))
@@ -260,35 +222,81 @@ class Chunking:
 
 
 def fit(context: FitContext, features: Features) -> FitResult | None:
-    """Solve the problem of two classes; None where more examples would have to be in memory than may be."""
-    training_set, solver, stated = context.training_set, context.solver, context.stopping.tol
-    problem = training_set.problem(training_set.codes == 1)
-    chunking = Chunking(
+    """Solve the problem of two classes, or one for each class; None if more examples were in memory than may be.
+
+    All problems share one working set: its kernel values are computed once.
+    """
+    problems, results = context.training_set.problems(context.n_classes), []
+    working: WorkingSet | None = None
+    for number, problem in enumerate(problems):
+        limits = _limits_of(context, len(problems) - number)
+        chunking = _chunking(context, features, problem, limits, working)
+        working = chunking.working
+        result = _solved(context, chunking, problem, number, limits)
+        if result is None:
+            break
+        results.append(result)
+    if working is not None:
+        working.release()
+    return FitResult(results, context.recorder) if len(results) == len(problems) else None
+
+
+def _limits_of(context: FitContext, left: int) -> list[StoppingRule]:
+    """The budgets of the next of so many problems that are left: its share of the time."""
+    spent = context.clock.seconds()
+    return [
+        MaxSeconds(spent + max(rule.limit - spent, 0.0) / left) if isinstance(rule, MaxSeconds) else rule
+        for rule in context.stopping.make_limits()
+    ]
+
+
+def _chunking(
+    context: FitContext, features: Features, problem: Problem, limits: list[StoppingRule], shared: WorkingSet | None
+) -> Chunking:
+    solver = context.solver
+
+    def cut_short() -> bool:
+        progress = Progress(steps=1, evaluations=0, seconds=context.clock.seconds())
+        late = any(isinstance(rule, MaxSeconds) and rule(progress) is not None for rule in limits)
+        return late or context.interrupted.is_set()
+
+    return Chunking(
         features,
         problem.labels,
         solver.upper_bounds(problem),
-        training_set.order,
+        context.training_set.order,
         solver.coupling,
         context.settings.chunking,
         context.seed,
         context.spare_memory,
+        cut_short,
+        shared,
     )
-    default = context.settings.tolerance
+
+
+def _solved(
+    context: FitContext, chunking: Chunking, problem: Problem, number: int, limits: list[StoppingRule]
+) -> BinaryResult | None:
+    """One binary problem; None where its working set becomes too large."""
+    solver, stated, default = context.solver, context.stopping.tol, context.settings.tolerance
     allowed = default.exact_violation
     goal: StoppingRule = NearOptimal(allowed, default.matrix_gap, default.finest * allowed)
     if stated is not None:
         goal, allowed = GapBelow(stated), 10.0 * stated
-    rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()])
+    rounds = _Rounds(context, chunking, [goal, *limits], number)
     ended = rounds.run(allowed)
-    chunking.working.release()
     if ended is None:
         return None
     for row in rounds.rows:
         context.recorder.assessed(row)
     assessment, reason = ended
     expansion = Expansion.from_dense(chunking.alpha * problem.labels, assessment.bias)
-    result = BinaryResult(expansion, assessment, reason, rounds.made)
-    return FitResult([result], context.recorder)
+    if reason is StopReason.STALLED:
+        point = DualPoint(rounds.made, solver.C, chunking.upper, chunking.alpha, chunking.all_responses())
+        scaled = solver.assess(problem, point)
+        if scaled.objective < assessment.objective:  # at the worst, the larger class everywhere
+            expansion, assessment = solver.expansion(problem, point), scaled
+    return BinaryResult(expansion, assessment, reason, rounds.made)
 
 
 @dataclass
@@ -298,12 +306,14 @@ class _Rounds:
     context: FitContext
     chunking: Chunking
     rules: list[StoppingRule]
+    number: int = 0  # of the problem
     made: int = 0
     rows: list[Snapshot] = field(default_factory=list)
 
     def run(self, allowed: float) -> tuple[Assessment, StopReason] | None:
         chunking, whole = self.chunking, self.chunking.n <= self.chunking.settings.max_at_once
         newcomers = chunking.first_members()
+        newcomers = newcomers[chunking.outside[newcomers]]
         tolerance = allowed if whole else max(allowed, chunking.settings.coarse_tolerance)
         while True:
             if len(newcomers):
@@ -347,6 +357,6 @@ class _Rounds:
             bound=assessment.bound,
             violation=assessment.violation,
         )
-        self.rows.append(snapshot(0, self.made, progress, assessment))
+        self.rows.append(snapshot(self.number, self.made, progress, assessment))
         context.show(self.rows[-1], progress)
         return first_reason(self.rules, progress) or (StopReason.INTERRUPT if context.interrupted.is_set() else None)

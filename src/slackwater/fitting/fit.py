@@ -38,7 +38,7 @@ def _by_chunking(context: FitContext) -> FitResult | None:
     """The exact solution with a kernel matrix in memory; None where that is not possible."""
     n, most = context.training_set.n, context.settings.chunking.max_examples
     other = context.forced and context.strategy != exact.NAME
-    if n > most or other or context.n_classes > 2 or context.hindrance() is not None:
+    if n > most or other or context.hindrance() is not None:
         return None
     features = exact.features_for(context)
     context.decide(exact.NAME, "examples", n, "<=", most)

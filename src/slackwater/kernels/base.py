@@ -96,6 +96,10 @@ class Kernel(ABC):
         """Root mean square error of values of these points in single precision; None if it is not known."""
         return None
 
+    def largest_value(self, points: Points) -> float:
+        """How large values of these points with one another can be, by which their rounding grows; 1 if not known."""
+        return 1.0
+
     def better_origin(self, points: DensePoints) -> NDArray[np.float64] | None:
         """An origin from which values in single precision are more precise; None if there is none.
 

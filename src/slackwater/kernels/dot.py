@@ -37,6 +37,10 @@ class Linear(Kernel):
         """Compute the squared norms."""
         return as_vectors(points, self.name).squared_norms.copy()
 
+    def largest_value(self, points: Points) -> float:
+        """Return the largest squared norm: |<x, z>| is at most that."""
+        return float(self.diagonal(points).max(initial=0.0))
+
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
@@ -88,6 +92,10 @@ class Polynomial(Kernel):
         """Compute the kernel of each point with itself from its squared norm."""
         norms = as_vectors(points, self.name).squared_norms
         return np.asarray((self.gamma * norms + self.coef0) ** int(self.degree), dtype=np.float64)
+
+    def largest_value(self, points: Points) -> float:
+        """Return the largest K(x, x); no |K(x, z)| is larger where the kernel is positive semi-definite."""
+        return float(np.abs(self.diagonal(points)).max(initial=0.0))
 
     def parameters(self) -> dict[str, Any]:
         """Return degree, gamma and coef0."""

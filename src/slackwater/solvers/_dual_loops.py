@@ -17,13 +17,19 @@ _ROUNDING = 1e-13
 TIE, SINGLE_TIE = 1e-11, 1e-5
 CHUNK = 128  # examples whose best is kept, so that it is soon found
 CLOSED = 1e30  # what keeps a value from being the best; its square is none in single precision
-FLAT = 1e-12  # curvature below which two examples are the same to the kernel
+FLAT = 1e-12  # curvature, of K(x, x), below which two examples are the same to the kernel
+LEAST = 1e-36  # curvature at all: of two examples that are zero to the kernel
 
 
 @compiled
-def snapped(value: float, upper: float) -> float:
-    """The bound itself where rounding stopped just short of it: which coefficients may move hangs on it."""
-    if value < _ROUNDING * upper:
+def snapped(before: float, change: float, upper: float) -> float:
+    """The coefficient after a change: the bound itself where rounding stopped just short of it.
+
+    Which coefficients may move hangs on it. Rounding is that of the coefficient before: with large kernel values all
+    coefficients can be tiny beside ``upper``.
+    """
+    value = before + change
+    if value < _ROUNDING * before or value <= 0.0:
         return 0.0
     return upper if value > (1.0 - _ROUNDING) * upper else value
 
@@ -67,9 +73,10 @@ def solve_pairs(
         room_i = upper[i] - alpha[i] if labels[i] > 0 else alpha[i]
         room_j = alpha[j] if labels[j] > 0 else upper[j] - alpha[j]
         curvature = np.float64(own[i]) + np.float64(own[j]) - 2.0 * np.float64(gram[i, j])
-        move = min((np.float64(bias[i]) - bias[j]) / max(curvature, FLAT), room_i, room_j)
-        alpha[i] = snapped(alpha[i] + labels[i] * move, upper[i])
-        alpha[j] = snapped(alpha[j] - labels[j] * move, upper[j])
+        curvature = max(curvature, FLAT * abs(np.float64(own[i])) + LEAST)
+        move = min((np.float64(bias[i]) - bias[j]) / curvature, room_i, room_j)
+        alpha[i] = snapped(alpha[i], labels[i] * move, upper[i])
+        alpha[j] = snapped(alpha[j], -labels[j] * move, upper[j])
         up[i], down[i] = _doors(labels[i], alpha[i], upper[i])
         up[j], down[j] = _doors(labels[j], alpha[j], upper[j])
         step += 1
@@ -141,7 +148,7 @@ def _pair_gains(
 ) -> tuple[float, float]:
     """What moving i, whose bias is at the top, against each of the others gains; the lowest bias and the best gain."""
     real = bias.dtype.type
-    bottom, most = real(np.inf), real(0.0)
+    bottom, most, flat = real(np.inf), real(0.0), real(FLAT * abs(own_i) + LEAST)
     for chunk in range(best_of.size):
         part = slice(chunk * CHUNK, (chunk + 1) * CHUNK)
         values, owns, biases, closed = row[part], own[part], bias[part], doors[part]
@@ -150,7 +157,7 @@ def _pair_gains(
             low = biases[t] + closed[t]
             bottom = smaller(bottom, low)
             ahead = larger(top - low, real(0.0))
-            best = larger(best, ahead * ahead / larger(own_i + owns[t] - real(2.0) * values[t], real(FLAT)))
+            best = larger(best, ahead * ahead / larger(own_i + owns[t] - real(2.0) * values[t], flat))
         best_of[chunk] = best
         most = larger(most, best)
     return np.float64(bottom), np.float64(most)
@@ -170,9 +177,10 @@ def _first_to_gain(
     """The first that i gains as much by moving against; of one chunk the best, should rounding have it gain less."""
     real = bias.dtype.type
     first, chosen, most = _first_chunk(best_of, least) * CHUNK, -1, 0.0
+    flat = real(FLAT * abs(own_i) + LEAST)
     for t in range(first, min(first + CHUNK, bias.size)):
         ahead = max(top - (bias[t] + doors[t]), real(0.0))
-        gain = ahead * ahead / max(own_i + own[t] - real(2.0) * row[t], real(FLAT))
+        gain = ahead * ahead / max(own_i + own[t] - real(2.0) * row[t], flat)
         if gain >= least:
             return t
         if gain > most:
@@ -209,8 +217,8 @@ def solve_singles(
         if best <= 0.0 or worst <= tolerance:
             return step
         i = _first(gains, best_of, best * (1.0 - TIE))
-        move = min(max(shortfall[i] / max(own[i], FLAT), -alpha[i]), upper[i] - alpha[i])
-        alpha[i] = snapped(alpha[i] + move, upper[i])
+        move = min(max(shortfall[i] / max(own[i], LEAST), -alpha[i]), upper[i] - alpha[i])
+        alpha[i] = snapped(alpha[i], move, upper[i])
         _step(shortfall, labels, gram[i], labels[i] * move)
     return most_steps
 
@@ -231,7 +239,7 @@ def _single_gains(
         owns, bound, now, short, gain = own[part], upper[part], alpha[part], shortfall[part], gains[part]
         best = 0.0
         for t in range(now.size):
-            move = smaller(larger(short[t] / larger(owns[t], FLAT), -now[t]), bound[t] - now[t])
+            move = smaller(larger(short[t] / larger(owns[t], LEAST), -now[t]), bound[t] - now[t])
             gain[t] = move * (short[t] - 0.5 * move * owns[t])
             best = larger(best, gain[t])
             worst = larger(worst, abs(short[t]) if move != 0.0 else 0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater._jit import compiled
-from slackwater.solvers._dual_loops import FLAT, TIE, snapped
+from slackwater.solvers._dual_loops import FLAT, LEAST, TIE, snapped
 
 
 @compiled
@@ -77,7 +77,7 @@ def second_of_pair(
             bottom = value
         difference = top - value
         if difference > 0.0:
-            curvature = max(own + diagonal[t] - 2.0 * np.float64(row[t]), FLAT)
+            curvature = max(own + diagonal[t] - 2.0 * np.float64(row[t]), FLAT * abs(own) + LEAST)
             gain, bar = difference * difference * best_curvature, best * curvature
             if gain > bar * (1.0 + TIE) or (gain > bar * (1.0 - TIE) and rank[t] < rank[chosen]):
                 best, best_curvature, chosen = difference * difference, curvature, t
@@ -124,20 +124,21 @@ def move_pair(
     row: NDArray[np.floating],
 ) -> float:
     """Move a pair to its best values, Σ α_i y_i unchanged; return by how much y_i α_i of the first has grown."""
-    curvature = max(diagonal[first] + diagonal[second] - 2.0 * np.float64(row[second]), FLAT)
+    curvature = diagonal[first] + diagonal[second] - 2.0 * np.float64(row[second])
+    curvature = max(curvature, FLAT * abs(diagonal[first]) + LEAST)
     wanted = (labels[first] * (1.0 - responses[first]) - labels[second] * (1.0 - responses[second])) / curvature
     room_first = upper[first] - alpha[first] if labels[first] > 0 else alpha[first]
     room_second = alpha[second] if labels[second] > 0 else upper[second] - alpha[second]
     move = min(wanted, room_first, room_second)
-    alpha[first] = snapped(alpha[first] + labels[first] * move, upper[first])
-    alpha[second] = snapped(alpha[second] - labels[second] * move, upper[second])
+    alpha[first] = snapped(alpha[first], labels[first] * move, upper[first])
+    alpha[second] = snapped(alpha[second], -labels[second] * move, upper[second])
     return float(move)
 
 
 @compiled
 def _possible_move(upper: float, alpha: float, response: float, own: float) -> float:
     """From a coefficient to its best value, all others fixed."""
-    return min(max((1.0 - response) / max(own, FLAT), -alpha), upper - alpha)
+    return min(max((1.0 - response) / max(own, LEAST), -alpha), upper - alpha)
 
 
 @compiled
@@ -175,5 +176,5 @@ def move_single(
 ) -> float:
     """Set a coefficient to its best value; return by how much it has grown."""
     move = _possible_move(upper[chosen], alpha[chosen], responses[chosen], diagonal[chosen])
-    alpha[chosen] = snapped(alpha[chosen] + move, upper[chosen])
+    alpha[chosen] = snapped(alpha[chosen], move, upper[chosen])
     return move

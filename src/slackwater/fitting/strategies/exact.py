@@ -68,17 +68,23 @@ def features_for(context: FitContext) -> Features | None:
 def as_given(context: FitContext) -> Features | None:
     """Points with kernel values as precise as the data are, or in double precision where single would show."""
     features = context.training_set.features
-    return None if features is None else precision.as_given(features, _max_norm(context))
+    return None if features is None else precision.as_given(features, _max_share(context, features))
 
 
 def precise_enough(context: FitContext) -> Features | None:
     """Points with kernel values as precise as the default tolerance calls for: single precision, as a rule."""
-    features, norm = context.training_set.features, _max_norm(context)
-    if features is None or precision.calls_for_double(norm):
+    features = context.training_set.features
+    if features is None or precision.calls_for_double(_max_share(context, features)):
         return as_given(context)
-    return precision.precise_enough(features, norm, context.settings.tolerance.exact_violation)
+    return precision.precise_enough(features, _max_norm(context), context.settings.tolerance.exact_violation)
 
 
 def _max_norm(context: FitContext) -> float:
     """The most that the norm of the coefficients can be."""
     return float(context.solver.C * np.linalg.norm(context.training_set.weights))
+
+
+def _max_share(context: FitContext, features: Features) -> float:
+    """The same, times the largest value of the kernel: with relative errors of values, what responses are off by."""
+    scale = 1.0 if features.points.dtype != np.float32 else features.kernel.largest_value(features.points)
+    return scale * _max_norm(context)
