@@ -68,13 +68,16 @@ class CertifiedClassifier(KernelClassifier):
     def _fitted_problems(self, training_set: TrainingSet) -> Iterator[FittedProblems]:
         """All problems together: they are about the same examples."""
         places = np.arange(len(self.support_))
-        yield FittedProblems(training_set, len(self.classes_), places, self.dual_coef_, self.intercept_)
+        yield FittedProblems(training_set, len(self.classes_), places, self._coefficients, self.intercept_)
 
     def _gaps(self, X: Any, problems: FittedProblems, workers: Workers) -> list[float]:
         solver = self._solver(problems.n_classes)
         context = self._context(solver, problems.training_set, problems.n_classes, self._seed())
         with context.interruptible():
-            return proven_gaps(context, self._evaluated(X, problems, workers))
+            gaps = proven_gaps(context, self._evaluated(X, problems, workers))
+        if context.interrupted.is_set():
+            raise KeyboardInterrupt("gap_ is what it was before.")
+        return gaps
 
     def _examples(self, X: Any, targets: Targets, workers: Workers) -> TrainingSet:
         """Examples with the kernel of the model; gamma is the model's, whatever "scale" would be here."""

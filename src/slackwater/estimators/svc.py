@@ -7,9 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
 from slackwater.estimators.base import short_of_gap
 from slackwater.estimators.one_vs_one import OneVsOneClassifier
-from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, one_of, optional, positive
+from slackwater.estimators.parameters import COMMON, Rule, flag, hard_margin_or_positive, is_flag, one_of, optional
+from slackwater.estimators.probabilities import calibrator
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import STRATEGIES
@@ -19,6 +28,10 @@ from slackwater.solvers.base import Solver
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import BoundStalled, StoppingRule, ViolationBelow
+
+# C = inf: no dual variable of a problem whose classes can be separated with a margin of 1e-5 comes near to it, and
+# where they cannot be separated, training still ends.
+HARD_MARGIN = 1e10
 
 
 class SVC(OneVsOneClassifier):
@@ -178,15 +191,15 @@ class SVC(OneVsOneClassifier):
 
     _check_kernel: ClassVar[KernelCheck] = staticmethod(warn_if_indefinite)
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "C": positive("It is what a unit of hinge loss costs."),
+        "C": hard_margin_or_positive("It is what a unit of hinge loss costs; inf asks for a hard margin."),
         **COMMON,
         "tol": optional(COMMON["tol"]),
         "cache_size": optional(COMMON["cache_size"]),
         "shrinking": flag("It has no effect; scikit-learn has it."),
         "probability": Rule(
-            lambda v: is_flag(v) and not v,
-            "False",
-            "For probabilities use sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False).",
+            lambda v: is_flag(v) or (isinstance(v, str) and v == "deprecated"),
+            "True or False",
+            "True estimates probabilities by a cross-validation, as CalibratedClassifierCV(SVC(), ensemble=False) does.",
         ),
         "strategy": one_of(("auto", *STRATEGIES), "auto lets the data decide."),
         "multi_class": one_of(("ovo", "ovr"), "Several classes are trained one against one, or one against the rest."),
@@ -251,10 +264,77 @@ class SVC(OneVsOneClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on X and y; with ``probability=True``, calibrate decision values of a cross-validation as well.
+
+        Parameters, returns and raises as in ``KernelClassifier.fit``.
+        """
+        super().fit(X, y, sample_weight)
+        self._calibrator: Any = None
+        if self._estimates_probabilities():
+            model = clone(self).set_params(
+                probability=False,
+                decision_function_shape="ovr",
+                warm_start=False,
+                checkpoint=None,
+                verbose=0,
+            )
+            self._calibrator = calibrator(model, X, column_or_1d(y), sample_weight, self._seed())
+        return self
+
+    def _estimates_probabilities(self) -> bool:
+        return self.probability is not False and self.probability != "deprecated" and bool(self.probability)
+
+    def _check_probability(self) -> bool:
+        if not self._estimates_probabilities():
+            raise AttributeError("predict_proba is not available when probability=False")
+        return True
+
+    @available_if(_check_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes; only with ``probability=True``.
+
+        They are the calibrated decision values of the model. The class of the largest one is that of ``predict`` but
+        for rows near a boundary.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (m, d)
+            (m, n) kernel values for kernel="precomputed".
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if self._calibrator is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False. Call fit again, with "
+                "probability=True."
+            )
+        values = self._class_values(X)
+        return np.asarray(self._calibrator.predict_proba(values.reshape(len(values), -1)))
+
+    @available_if(_check_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of ``predict_proba``; only with ``probability=True``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        with np.errstate(divide="ignore"):  # a probability of 0 has the logarithm -inf
+            return np.asarray(np.log(self.predict_proba(X)))
+
     def _solver(self, n_classes: int) -> DualBlocks:
         coupling = Balanced() if self.fit_intercept else Free()
         together = 1 if n_classes == 2 or self._trains_pairs(n_classes) else n_classes
-        return DualBlocks(float(self.C), coupling, together)
+        return DualBlocks(min(float(self.C), HARD_MARGIN), coupling, together)
 
     def _limits(self) -> list[StoppingRule]:
         return [*super()._limits(), BoundStalled()]

@@ -8,7 +8,6 @@ BLAS has 47. Integers are summed without error, modulo 2³², and squared distan
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from slackwater._jit import called, compiled, emitted, processor_has
+from slackwater.errors import warn
 from slackwater.kernels._loops import exp32
 from slackwater.points._loops import pack_some
 from slackwater.points.base import Floats
@@ -45,11 +45,10 @@ def available() -> bool:
     except Exception as error:  # whatever the compiler makes of it
         right, reason = False, f"{type(error).__name__}: {error}".splitlines()[0]
     if not right:
-        warnings.warn(
+        warn(
             f"the loop for AVX-512 VNNI cannot be used ({reason}); kernel values of pixels, counts and indicators are "
             "computed by BLAS instead, which takes longer. Results are the same.",
             RuntimeWarning,
-            stacklevel=2,
         )
     return right
 

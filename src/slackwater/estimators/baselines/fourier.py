@@ -115,7 +115,7 @@ class FourierSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         targets = check_targets(y, X.shape[0], sample_weight, self.class_weight)
         points = as_points(X)
         distinct = distinct_examples(points, targets.codes, targets.weights)
-        gamma = resolve_gamma(self.gamma, points, targets.weights)
+        gamma = resolve_gamma(self.gamma, points)
         seed = seed_of(self.random_state)
         self._map: Any = FourierMap.drawn(X.shape[1], self.n_pairs, gamma, np.random.default_rng(seed))
         order = distinct.kept[distinct.order]  # by content: the model does not depend on the order of the rows
