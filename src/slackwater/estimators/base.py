@@ -378,6 +378,8 @@ def _weakest_reason(results: Sequence[AnyBinaryResult]) -> StopReason:
 
 def read_only(values: Any) -> Any:
     """The same array or sparse matrix, which cannot be changed: it is derived, and a change would have no effect."""
+    if sparse.issparse(values):
+        values.sum_duplicates()  # which others would do in place
     (values.data if sparse.issparse(values) else values).flags.writeable = False
     return values
 

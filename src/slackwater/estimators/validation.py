@@ -124,7 +124,7 @@ def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targ
     codes = np.searchsorted(classes, np.where(used, y, classes[0]))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # looked for in what comes out
         factors = _class_weights(class_weight, classes, y)
-        weights = _summable(weights * factors[codes])
+        weights = _summable(weights * factors[codes], used)
     return Targets(classes, codes.astype(np.intp), weights, factors)
 
 
@@ -142,8 +142,8 @@ def same_rows(one: Any, other: Any) -> bool:
     return bool(np.array_equal(np.asarray(one), np.asarray(other)))
 
 
-def _summable(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same, but none of those that count below 1e-15 of the sum: doubles have sixteen digits.
+def _summable(weights: NDArray[np.float64], used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The same, but none of those that are used below 1e-15 of the sum: doubles have sixteen digits.
 
     Boosting makes such weights. What is below that would be lost in any sum; raised to it, a row still counts.
     """
@@ -154,7 +154,7 @@ def _summable(weights: NDArray[np.float64]) -> NDArray[np.float64]:
             f"weights up to {float(weights.max()):g} with the sum {total:g}. Multiply all of them by one number, and "
             "divide C by it."
         )
-    return np.where(weights > 0.0, np.maximum(weights, 1e-15 * total), 0.0)
+    return np.where(used, np.maximum(weights, 1e-15 * total), 0.0)
 
 
 def _sample_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

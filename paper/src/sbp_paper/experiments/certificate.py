@@ -50,7 +50,8 @@ def certified_gap(model: Any, X: Any, y: NDArray[np.int8], C: float, gamma: floa
     """
     X = X.astype(np.float64)
     support = np.asarray(model.support_)
-    coefficients = np.asarray(model.dual_coef_[0], dtype=np.float64)
+    dual_coef = model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else model.dual_coef_
+    coefficients = np.asarray(dual_coef[0], dtype=np.float64)
     signs = y[support].astype(np.float64)
     alpha = np.maximum(signs * coefficients, 0.0)  # a coefficient of the wrong sign is no part of a dual point
     functions = np.array([coefficients, np.where(signs > 0, alpha, 0.0), np.where(signs < 0, -alpha, 0.0)])
