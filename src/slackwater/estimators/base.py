@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from slackwater.callbacks import Model, joined, watch_for
 from slackwater.errors import ConvergenceWarning, warn
+from slackwater.estimators.documented import Documented
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.fitting.context import FitContext, Persistence, Stopping
@@ -55,7 +56,7 @@ _REMEDIES = {
 _VIOLATION = 10.0  # times tol, that the optimality conditions may be violated by: stopping.GapBelow
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelClassifier(Documented, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
@@ -309,22 +310,29 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _values(self, X: Any) -> NDArray[np.float64]:
         if self._kernel is None:
             columns = self._support_columns(X)
-            return np.asarray(columns @ self._coefficients.T + self.intercept_, dtype=np.float64)
+            return np.asarray(columns @ self._coefficients.T + self._biases, dtype=np.float64)
         return self._values_at(as_points(X), self._coefficients)
 
     @property
     def _coefficients(self) -> NDArray[np.float64]:
-        """``dual_coef_``, dense."""
-        return self.dual_coef_.toarray() if sparse.issparse(self.dual_coef_) else self.dual_coef_
+        """Those that decision values are made of: ``dual_coef_``, dense."""
+        found: NDArray[np.float64] = self.dual_coef_.toarray() if sparse.issparse(self.dual_coef_) else self.dual_coef_
+        return found
+
+    @property
+    def _biases(self) -> NDArray[np.float64]:
+        """Those that decision values are made of."""
+        found: NDArray[np.float64] = self.intercept_
+        return found
 
     def _values_at(self, points: Points, coefficients: NDArray[np.float64] | PairCoefficients) -> NDArray[np.float64]:
         """Decision values at some points, by as many threads as pay."""
         support = self._prepared_support()
         features = getattr(points, "n_features", 1)
         if not threads_pay(len(points), len(self.support_), features):
-            return support.decision_values(points, coefficients, self.intercept_, Workers())
+            return support.decision_values(points, coefficients, self._biases, Workers())
         with Workers(thread_count(self.n_jobs)) as workers:
-            return support.decision_values(points, coefficients, self.intercept_, workers)
+            return support.decision_values(points, coefficients, self._biases, workers)
 
     def _prepared_support(self) -> PreparedSupport:
         """The support as predictions use it: prepared once, and again if ``support_vectors_`` is another object."""
@@ -374,6 +382,11 @@ def _weakest_reason(results: Sequence[AnyBinaryResult]) -> StopReason:
     """Of several problems' reasons, the least satisfying one."""
     order = list(StopReason)
     return max((result.reason for result in results), key=order.index)
+
+
+def like(container: Any, values: NDArray[np.float64]) -> Any:
+    """The values as they are, or in the kind of sparse matrix that the container is."""
+    return type(container)(values) if sparse.issparse(container) else values
 
 
 def read_only(values: Any) -> Any:

@@ -68,7 +68,7 @@ class CertifiedClassifier(KernelClassifier):
     def _fitted_problems(self, training_set: TrainingSet) -> Iterator[FittedProblems]:
         """All problems together: they are about the same examples."""
         places = np.arange(len(self.support_))
-        yield FittedProblems(training_set, len(self.classes_), places, self._coefficients, self.intercept_)
+        yield FittedProblems(training_set, len(self.classes_), places, self._coefficients, self._biases)
 
     def _gaps(self, X: Any, problems: FittedProblems, workers: Workers) -> list[float]:
         solver = self._solver(problems.n_classes)

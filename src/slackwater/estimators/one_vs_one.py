@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.callbacks import Model
-from slackwater.estimators.base import length, read_only
+from slackwater.estimators.base import length, like, read_only
 from slackwater.estimators.certified import CertifiedClassifier, FittedProblems
+from slackwater.estimators.scales import scales, spread
 from slackwater.estimators.validation import check_rows, take
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.fit import fit
@@ -60,10 +60,29 @@ class OneVsOneClassifier(CertifiedClassifier):
         return Model(model.support[order], model.dual_coef[:, order], model.intercept)
 
     def _keep_model(self, X: Any, training_set: TrainingSet, model: Model) -> None:
-        """As scikit-learn has it: sparse coefficients after a fit to a sparse matrix, unless the kernel is callable."""
+        """As scikit-learn has it: none beyond C; sparse after a fit to a sparse matrix, unless the kernel is callable."""
         super()._keep_model(X, training_set, model)
+        bounds = self.C * training_set.weights[model.support]
+        self.scale_ = scales(self.dual_coef_, bounds, self.n_support_, self._in_pairs)
+        if self._is_scaled:
+            within = self.dual_coef_ / spread(self.scale_, self.n_support_, self._in_pairs)
+            self.dual_coef_ = np.clip(within, -bounds, bounds)  # rounding
+            self.intercept_ = self.intercept_ / self.scale_
         if not callable(self.kernel):
-            self.dual_coef_ = _like(self.support_vectors_, self.dual_coef_)
+            self.dual_coef_ = like(self.support_vectors_, self.dual_coef_)
+
+    @property
+    def _is_scaled(self) -> bool:
+        return bool((self.scale_ != 1.0).any())
+
+    @property
+    def _coefficients(self) -> NDArray[np.float64]:
+        shown = super()._coefficients
+        return shown * spread(self.scale_, self.n_support_, self._in_pairs) if self._is_scaled else shown
+
+    @property
+    def _biases(self) -> NDArray[np.float64]:
+        return super()._biases * self.scale_
 
     def _keep_account(self, training_set: TrainingSet, result: AnyResult) -> None:
         super()._keep_account(training_set, result)
@@ -79,7 +98,7 @@ class OneVsOneClassifier(CertifiedClassifier):
             mine = (of_class == pair.first) | (of_class == pair.second)
             places = np.flatnonzero(mine & (table[rows, np.arange(len(rows))] != 0.0))
             coefficients = table[rows[places], places][None]
-            biases = self.intercept_[pair.number : pair.number + 1]
+            biases = self._biases[pair.number : pair.number + 1]
             # Of two classes the second is positive, of a pair the first.
             yield FittedProblems(training_set_of(training_set, pair), 2, places, -coefficients, -biases)
 
@@ -89,7 +108,8 @@ class OneVsOneClassifier(CertifiedClassifier):
         if not getattr(self, "_in_pairs", False):
             return super().coef_
         self._require_inner_product()
-        return read_only(_like(self.dual_coef_, self._pair_coefficients().dense) @ self.support_vectors_)
+        shown = like(self.dual_coef_, PairCoefficients(super()._coefficients, self.n_support_).dense)
+        return read_only(shown @ self.support_vectors_)
 
     # ---- prediction
 
@@ -149,11 +169,6 @@ class OneVsOneClassifier(CertifiedClassifier):
         for start in range(0, length(X), rows):
             part = X if rows >= length(X) else take(X, np.arange(start, min(start + rows, length(X))))
             if self._kernel is None:
-                yield np.asarray(self._support_columns(part) @ coefficients.dense.T + self.intercept_, np.float64)
+                yield np.asarray(self._support_columns(part) @ coefficients.dense.T + self._biases, np.float64)
             else:
                 yield self._values_at(as_points(part), coefficients)
-
-
-def _like(container: Any, values: NDArray[np.float64]) -> Any:
-    """The values as they are, or in the kind of sparse matrix that the container is."""
-    return type(container)(values) if sparse.issparse(container) else values

@@ -163,9 +163,12 @@ class SVC(OneVsOneClassifier):
     margin_ : float, or ndarray of shape (n_problems,)
         1 / ‖w‖.
     dual_coef_ : ndarray
-        Signed coefficients of the support vectors. Where a model was found by blocks of rows, they belong to the
-        multiple of a dual solution that costs least, so that bounded ones are not C but C times that factor, which
-        tends to 1 as ``gap_`` tends to 0.
+        Signed coefficients of the support vectors, sparse after a fit to a sparse matrix. None is beyond C (times the
+        weight of its row), but in a subspace, where there is no such bound.
+    scale_ : ndarray of shape (n_problems,)
+        Decision values are ``scale_`` times what ``dual_coef_`` and ``intercept_`` give. A model found by blocks of rows
+        is the multiple of a dual solution that costs least, which this factor is for. It tends to 1 as ``gap_`` tends
+        to 0, and is 1 in small problems.
     slack_nu_ : float, or ndarray of shape (n_problems,)
         Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
     n_iter_, n_kernel_evals_ : int
