@@ -225,7 +225,9 @@ def test_bounds_hold_for_every_pair_of_classes():
         model.dual_coef_[0, : ends[0]],
         model.dual_coef_[0, ends[0] : ends[1]],
     )
-    np.testing.assert_allclose(model.scale_[0] * (kernel_values @ coefficients + model.intercept_[0]), pairs[:, 0], atol=1e-3)
+    np.testing.assert_allclose(
+        model.scale_[0] * (kernel_values @ coefficients + model.intercept_[0]), pairs[:, 0], atol=1e-3
+    )
 
 
 def test_names_of_columns_are_kept_and_checked(moons):
@@ -238,6 +240,7 @@ def test_names_of_columns_are_kept_and_checked(moons):
         model.predict(frame[["north", "east"]])
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_weights_are_routed_as_metadata(moons):
     X, y = moons
     weights = np.where(y == 1, 5.0, 1.0)

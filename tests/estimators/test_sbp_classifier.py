@@ -436,7 +436,7 @@ def test_fitting_in_two_python_threads_at_once_gives_the_same_models(moons):
         ({"kernel": "gauss"}, r"kernel must be one of.*rbf"),
         ({"gamma": -1.0}, "gamma must be"),
         ({"gamma": "wide"}, "gamma must be"),
-        ({"kernel": "poly", "degree": 0}, "degree must be"),
+        ({"kernel": "poly", "degree": -1}, "degree must be"),
         ({"tol": -1}, "tol must be"),
         ({"max_iter": 0}, "max_iter must be a whole number >= 1, or -1, got 0"),
         ({"max_iter": True}, "max_iter must be"),

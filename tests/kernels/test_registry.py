@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from slackwater.kernels import (

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from slackwater.callbacks import Model, joined, watch_for
 from slackwater.errors import ConvergenceWarning, warn
 from slackwater.estimators.documented import Documented
+from slackwater.estimators.layout import length, one_or_all, read_only
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.fitting.context import FitContext, Persistence, Stopping
@@ -382,24 +383,3 @@ def _weakest_reason(results: Sequence[AnyBinaryResult]) -> StopReason:
     """Of several problems' reasons, the least satisfying one."""
     order = list(StopReason)
     return max((result.reason for result in results), key=order.index)
-
-
-def like(container: Any, values: NDArray[np.float64]) -> Any:
-    """The values as they are, or in the kind of sparse matrix that the container is."""
-    return type(container)(values) if sparse.issparse(container) else values
-
-
-def read_only(values: Any) -> Any:
-    """The same array or sparse matrix, which cannot be changed: it is derived, and a change would have no effect."""
-    if sparse.issparse(values):
-        values.sum_duplicates()  # which others would do in place
-    (values.data if sparse.issparse(values) else values).flags.writeable = False
-    return values
-
-
-def one_or_all(values: list[float]) -> Any:
-    return values[0] if len(values) == 1 else np.array(values)
-
-
-def length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

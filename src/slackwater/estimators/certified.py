@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from slackwater.estimators.base import KernelClassifier, length, one_or_all
+from slackwater.estimators.base import KernelClassifier
+from slackwater.estimators.layout import length, one_or_all
 from slackwater.estimators.validation import Targets, check_rows, check_targets, same_rows, take
 from slackwater.fitting.certify import Evaluated, proven_gaps
 from slackwater.fitting.training_set import TrainingSet, feature_training_set, precomputed_training_set

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.callbacks import Model
-from slackwater.estimators.base import length, like, read_only
 from slackwater.estimators.certified import CertifiedClassifier, FittedProblems
+from slackwater.estimators.layout import length, like, read_only
 from slackwater.estimators.scales import scales, spread
 from slackwater.estimators.validation import check_rows, take
 from slackwater.fitting.context import FitContext
@@ -60,7 +60,7 @@ class OneVsOneClassifier(CertifiedClassifier):
         return Model(model.support[order], model.dual_coef[:, order], model.intercept)
 
     def _keep_model(self, X: Any, training_set: TrainingSet, model: Model) -> None:
-        """As scikit-learn has it: none beyond C; sparse after a fit to a sparse matrix, unless the kernel is callable."""
+        """As scikit-learn has it: no coefficient beyond C; sparse after a sparse fit, unless the kernel is callable."""
         super()._keep_model(X, training_set, model)
         bounds = self.C * training_set.weights[model.support]
         self.scale_ = scales(self.dual_coef_, bounds, self.n_support_, self._in_pairs)
@@ -86,7 +86,7 @@ class OneVsOneClassifier(CertifiedClassifier):
 
     def _keep_account(self, training_set: TrainingSet, result: AnyResult) -> None:
         super()._keep_account(training_set, result)
-        self.n_iter_ = np.array([each.steps for each in result.binary_results], dtype=np.int32)
+        self.n_iter_: Any = np.array([each.steps for each in result.binary_results], dtype=np.int32)
 
     def _fitted_problems(self, training_set: TrainingSet) -> Iterator[FittedProblems]:
         if not self._in_pairs:

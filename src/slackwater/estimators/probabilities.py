@@ -7,13 +7,89 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from slackwater.estimators.one_vs_one import OneVsOneClassifier
 from slackwater.estimators.validation import take
 
 _FOLDS = 5  # as in LIBSVM
+
+
+class Probabilities(OneVsOneClassifier):
+    """A classifier that has ``predict_proba`` where ``probability`` is True."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on X and y; with ``probability=True``, calibrate decision values of a cross-validation as well.
+
+        Parameters, returns and raises as in ``KernelClassifier.fit``.
+        """
+        super().fit(X, y, sample_weight)
+        self._calibrator: Any = None
+        if self._estimates_probabilities():
+            model = clone(self).set_params(
+                probability=False,
+                decision_function_shape="ovr",
+                warm_start=False,
+                checkpoint=None,
+                verbose=0,
+            )
+            self._calibrator = calibrator(model, X, column_or_1d(y), sample_weight, self._seed())
+        return self
+
+    def _estimates_probabilities(self) -> bool:
+        return self.probability is not False and self.probability != "deprecated" and bool(self.probability)
+
+    def _check_probability(self) -> bool:
+        if not self._estimates_probabilities():
+            raise AttributeError("predict_proba is not available when probability=False")
+        return True
+
+    @available_if(_check_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes; only with ``probability=True``.
+
+        They are the calibrated decision values of the model. The class of the largest one is that of ``predict`` but
+        for rows near a boundary.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (m, d)
+            (m, n) kernel values for kernel="precomputed".
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if self._calibrator is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False. Call fit again, with "
+                "probability=True."
+            )
+        values = self._class_values(X)
+        return np.asarray(self._calibrator.predict_proba(values.reshape(len(values), -1)))
+
+    @available_if(_check_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of ``predict_proba``; only with ``probability=True``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        with np.errstate(divide="ignore"):  # a probability of 0 has the logarithm -inf
+            return np.asarray(np.log(self.predict_proba(X)))
 
 
 class DecisionValues(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

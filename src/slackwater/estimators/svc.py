@@ -7,18 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import column_or_1d
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
-
 from slackwater.estimators.base import short_of_gap
-from slackwater.estimators.one_vs_one import OneVsOneClassifier
 from slackwater.estimators.parameters import COMMON, Rule, flag, hard_margin_or_positive, is_flag, one_of, optional
-from slackwater.estimators.probabilities import calibrator
+from slackwater.estimators.probabilities import Probabilities
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import STRATEGIES
@@ -34,7 +25,7 @@ from slackwater.stopping import BoundStalled, StoppingRule, ViolationBelow
 HARD_MARGIN = 1e10
 
 
-class SVC(OneVsOneClassifier):
+class SVC(Probabilities):
     r"""C-support vector classification: the accuracy of the optimum in a fraction of its time, or the optimum itself.
 
     Solves
@@ -75,11 +66,14 @@ class SVC(OneVsOneClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        What a unit of hinge loss costs.
+        What a unit of hinge loss costs. inf asks for a hard margin (and is 1e10, so that training ends where there is
+        none).
     kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two collections of examples, A and B, and returns the len(A) × len(B) kernel values.
+        A callable takes two collections of examples, A and B, and returns the len(A) × len(B) kernel values, dense or
+        sparse. It is called with parts of the data, so it has to compute any block, not only k(X, X).
     gamma : {"scale", "auto"} or float, default="scale"
-        Of rbf, laplacian, poly and sigmoid. "scale" is 1 / (n_features · variance of X), "auto" 1 / n_features.
+        Of rbf, laplacian, poly and sigmoid. "scale" is 1 / (n_features · variance of X), "auto" 1 / n_features,
+        whatever the weights. 0 makes a kernel constant.
     degree : int, default=3
         Of poly.
     coef0 : float, default=0.0
@@ -89,10 +83,13 @@ class SVC(OneVsOneClassifier):
     shrinking : bool, default=True
         Accepted as in scikit-learn, without effect: what can be set aside for a while is decided by the data.
     probability : bool, default=False
-        Only False: probabilities are not estimated. ``sklearn.calibration.CalibratedClassifierCV(SVC(),
-        ensemble=False)`` does.
+        Have ``predict_proba`` and ``predict_log_proba``: after training, decision values of a cross-validation (five
+        folds, or as many as the smallest class has rows) are calibrated by scikit-learn's ``CalibratedClassifierCV``,
+        which takes five fits more. Prefer ``CalibratedClassifierCV(SVC(), ensemble=False)`` itself: its folds and its
+        method can be chosen, and scikit-learn is about to remove this parameter from its own SVC.
     class_weight : dict or "balanced", optional
-        Multiplies the sample weights of each class.
+        Multiplies the sample weights of each class. "balanced" counts rows, not their weights: n / (n_classes · rows of
+        the class). A dict may name classes that the data lack, as long as it names all that they have.
     tol : float, optional
         Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further
         than ten times this from where an optimum has it (so that single decision values are right, too).
@@ -166,17 +163,22 @@ class SVC(OneVsOneClassifier):
         Signed coefficients of the support vectors, sparse after a fit to a sparse matrix. None is beyond C (times the
         weight of its row), but in a subspace, where there is no such bound.
     scale_ : ndarray of shape (n_problems,)
-        Decision values are ``scale_`` times what ``dual_coef_`` and ``intercept_`` give. A model found by blocks of rows
-        is the multiple of a dual solution that costs least, which this factor is for. It tends to 1 as ``gap_`` tends
-        to 0, and is 1 in small problems.
+        Decision values are ``scale_`` times what ``dual_coef_`` and ``intercept_`` give. A model found by blocks of
+        rows is the multiple of a dual solution that costs least, which this factor is for. It tends to 1 as ``gap_``
+        tends to 0, and is 1 in small problems.
     slack_nu_ : float, or ndarray of shape (n_problems,)
         Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
-    n_iter_, n_kernel_evals_ : int
-        Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
-        more). With ``warm_start`` both count from the first of the fits that were continued.
+    n_iter_ : ndarray of shape (n_problems,)
+        Steps made. With ``warm_start``, as ``n_kernel_evals_``, from the first of the fits that were continued.
+    n_kernel_evals_ : int
+        Kernel values computed (testing a callable, sigmoid or precomputed kernel takes up to 4096
+        more).
+    class_weight_, shape_fit_, fit_status_
+        As in scikit-learn's SVC: the factor of each class, the shape of X, and 0, or 1 where a budget ended the fit.
     stop_reason_ : str
         "tol", "converged" (a subspace), "early_stopping", "max_iter", "max_kernel_evals", "max_time", "stalled"
-        (rounding does not let the gap close further: 300 steps without progress) or "interrupted".
+        (rounding does not let the gap close further: 300 steps without progress) or "interrupted": after Ctrl-C ``fit``
+        raises KeyboardInterrupt, and the model reached is kept.
     history_ : dict of ndarray
         One entry for each assessment (each of the first twenty steps, then every third) and class: problem, step,
         evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a
@@ -202,7 +204,7 @@ class SVC(OneVsOneClassifier):
         "probability": Rule(
             lambda v: is_flag(v) or (isinstance(v, str) and v == "deprecated"),
             "True or False",
-            "True estimates probabilities by a cross-validation, as CalibratedClassifierCV(SVC(), ensemble=False) does.",
+            "True calibrates values of a cross-validation, as CalibratedClassifierCV(SVC(), ensemble=False) does.",
         ),
         "strategy": one_of(("auto", *STRATEGIES), "auto lets the data decide."),
         "multi_class": one_of(("ovo", "ovr"), "Several classes are trained one against one, or one against the rest."),
@@ -266,73 +268,6 @@ class SVC(OneVsOneClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Train on X and y; with ``probability=True``, calibrate decision values of a cross-validation as well.
-
-        Parameters, returns and raises as in ``KernelClassifier.fit``.
-        """
-        super().fit(X, y, sample_weight)
-        self._calibrator: Any = None
-        if self._estimates_probabilities():
-            model = clone(self).set_params(
-                probability=False,
-                decision_function_shape="ovr",
-                warm_start=False,
-                checkpoint=None,
-                verbose=0,
-            )
-            self._calibrator = calibrator(model, X, column_or_1d(y), sample_weight, self._seed())
-        return self
-
-    def _estimates_probabilities(self) -> bool:
-        return self.probability is not False and self.probability != "deprecated" and bool(self.probability)
-
-    def _check_probability(self) -> bool:
-        if not self._estimates_probabilities():
-            raise AttributeError("predict_proba is not available when probability=False")
-        return True
-
-    @available_if(_check_probability)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes; only with ``probability=True``.
-
-        They are the calibrated decision values of the model. The class of the largest one is that of ``predict`` but
-        for rows near a boundary.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (m, d)
-            (m, n) kernel values for kernel="precomputed".
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-            In the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        if self._calibrator is None:
-            raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False. Call fit again, with "
-                "probability=True."
-            )
-        values = self._class_values(X)
-        return np.asarray(self._calibrator.predict_proba(values.reshape(len(values), -1)))
-
-    @available_if(_check_probability)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of ``predict_proba``; only with ``probability=True``.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-        """
-        with np.errstate(divide="ignore"):  # a probability of 0 has the logarithm -inf
-            return np.asarray(np.log(self.predict_proba(X)))
 
     def _solver(self, n_classes: int) -> DualBlocks:
         coupling = Balanced() if self.fit_intercept else Free()

@@ -26,8 +26,8 @@ class Custom(Kernel):
     Parameters
     ----------
     function : callable
-        ``k(A, B)`` returning an array or sparse matrix of shape (len(A), len(B)). A and B are parts of what the user passed to
-        ``fit``: arrays, CSR matrices, or lists of objects. It must be symmetric and positive semi-definite.
+        ``k(A, B)`` returning an array or sparse matrix of shape (len(A), len(B)). A and B are parts of what the user
+        passed to ``fit``: arrays, CSR matrices, or lists of objects. It must be symmetric and positive semi-definite.
         Where it has a method ``diag``, as scikit-learn's Gaussian process kernels have, the diagonal is taken
         from it.
     reentrant : bool, default=False
@@ -91,12 +91,12 @@ class Custom(Kernel):
         """Call the function on one point at a time: n evaluations, no more."""
         n = len(points)
         if callable(getattr(self.function, "diag", None)):
-            values = self.function.diag(points.raw)  # type: ignore[attr-defined]
+            values = self.function.diag(_protected(points.raw))  # type: ignore[attr-defined]
             return _checked(values, (n,), f"{self._label}.diag").astype(np.float64)
         diagonal = np.empty(n)
         for i in range(n):
-            point = points.slice(i, i + 1).raw
-            diagonal[i] = _checked(self.function(point, point), (1, 1), self._label)[0, 0]
+            point = points.slice(i, i + 1)
+            diagonal[i] = self._block(point, point)[0, 0]
         return diagonal
 
     @property
