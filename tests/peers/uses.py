@@ -100,7 +100,9 @@ EVERYWHERE = {
     "bagging of features": lambda S, X, y: BaggingClassifier(S(), 5, max_features=4, random_state=0)
     .fit(X, y)
     .predict(X),
-    "boosting": lambda S, X, y: Share(AdaBoostClassifier(S(C=0.5), n_estimators=5, random_state=0).fit(X, y).score(X, y)),
+    "boosting": lambda S, X, y: Share(
+        AdaBoostClassifier(S(C=0.5), n_estimators=5, random_state=0).fit(X, y).score(X, y)
+    ),
     "hard voting": lambda S, X, y: VotingClassifier([("a", S()), ("b", S(kernel="linear"))]).fit(X, y).predict(X),
     "soft voting": lambda S, X, y: VotingClassifier(
         [("a", S(probability=True, random_state=0)), ("b", LogisticRegression())], voting="soft"

@@ -129,7 +129,8 @@ class KernelClassifier(Documented, ClassifierMixin, BaseEstimator):  # type: ign
     def coef_(self) -> NDArray[np.float64]:
         """Weights of the features, for the linear kernel only: other kernels have no finite w."""
         self._require_inner_product()
-        return read_only(self.dual_coef_ @ self.support_vectors_)
+        found: NDArray[np.float64] = read_only(self.dual_coef_ @ self.support_vectors_)
+        return found
 
     @property
     def _gamma(self) -> float:
@@ -317,8 +318,8 @@ class KernelClassifier(Documented, ClassifierMixin, BaseEstimator):  # type: ign
     @property
     def _coefficients(self) -> NDArray[np.float64]:
         """Those that decision values are made of: ``dual_coef_``, dense."""
-        found: NDArray[np.float64] = self.dual_coef_.toarray() if sparse.issparse(self.dual_coef_) else self.dual_coef_
-        return found
+        shown: Any = self.dual_coef_
+        return np.asarray(shown.toarray() if sparse.issparse(shown) else shown)
 
     @property
     def _biases(self) -> NDArray[np.float64]:

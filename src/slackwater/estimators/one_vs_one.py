@@ -109,7 +109,8 @@ class OneVsOneClassifier(CertifiedClassifier):
             return super().coef_
         self._require_inner_product()
         shown = like(self.dual_coef_, PairCoefficients(super()._coefficients, self.n_support_).dense)
-        return read_only(shown @ self.support_vectors_)
+        found: NDArray[np.float64] = read_only(shown @ self.support_vectors_)
+        return found
 
     # ---- prediction
 

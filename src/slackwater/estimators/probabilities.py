@@ -50,7 +50,7 @@ class Probabilities(OneVsOneClassifier):
             raise AttributeError("predict_proba is not available when probability=False")
         return True
 
-    @available_if(_check_probability)
+    @available_if(_check_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes; only with ``probability=True``.
 
@@ -76,7 +76,7 @@ class Probabilities(OneVsOneClassifier):
         values = self._class_values(X)
         return np.asarray(self._calibrator.predict_proba(values.reshape(len(values), -1)))
 
-    @available_if(_check_probability)
+    @available_if(_check_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of ``predict_proba``; only with ``probability=True``.
 
@@ -102,7 +102,7 @@ class DecisionValues(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The input: (m,) for two classes, else (m, n_classes)."""
-        return X[:, 0] if len(self.classes_) == 2 else X
+        return np.asarray(X[:, 0] if len(self.classes_) == 2 else X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest value."""

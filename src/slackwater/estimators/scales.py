@@ -44,4 +44,4 @@ def _largest_of_pairs(ratios: Floats, n_support: NDArray[np.integer]) -> Floats:
     parts = [ratios[:, end - size : end].max(axis=1, initial=0.0) for size, end in zip(n_support, ends, strict=True)]
     table = np.column_stack(parts)  # (k - 1, k)
     first, second = np.triu_indices(len(n_support), 1)
-    return np.maximum(table[second - 1, first], table[first, second])
+    return np.asarray(np.maximum(table[second - 1, first], table[first, second]), dtype=np.float64)
