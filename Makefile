@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := src tests bench paper
+OLDEST := .venv-oldest
 
-.PHONY: demo test test-all lint format bench reproduce clean
+.PHONY: demo test test-all test-peers lint format bench reproduce clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/slackwater demo
@@ -13,8 +14,14 @@ test: $(VENV)/dev.stamp
 	$(BIN)/pytest -n auto -m "not slow"
 
 test-all: $(VENV)/dev.stamp $(VENV)/paper.stamp $(VENV)/system.stamp
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --ignore tests/peers
 	cd paper && ../$(BIN)/pytest -n auto
+	$(MAKE) test-peers
+
+# scikit-learn's own tests of its SVC, and its meta-estimators, with ours: on the newest and on the oldest version supported.
+test-peers: $(VENV)/dev.stamp $(OLDEST)/stamp
+	$(BIN)/pytest -n auto tests/peers tests/estimators/test_drop_in.py
+	$(OLDEST)/bin/python -m pytest -n auto tests/peers tests/estimators/test_drop_in.py
 
 reproduce: $(VENV)/paper.stamp
 	$(BIN)/sbp-paper
@@ -43,11 +50,17 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/race.py
 
 clean:
-	rm -rf $(VENV) demo results reproduction
+	rm -rf $(VENV) $(OLDEST) demo results reproduction
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(OLDEST)/stamp: pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet -e ".[test,oldest]"
+	touch $@
 
 $(VENV)/demo.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet -e ".[demo]"

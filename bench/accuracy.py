@@ -138,7 +138,9 @@ def judged(data: Data, C: float, gamma: float, seed: int, best: Reference, param
     wrong, wrong_at_best = labels != data.y_test, best.labels != data.y_test
     worse, better = int((wrong & ~wrong_at_best).sum()), int((~wrong & wrong_at_best).sum())
     gaps = np.atleast_1d(model.gap_)
-    costs = objectives(data, C, gamma, data.X[model.support_], model.dual_coef_, model.intercept_)
+    dual = model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else model.dual_coef_
+    dual, biases = model.scale_[:, None] * dual, model.scale_ * model.intercept_
+    costs = objectives(data, C, gamma, data.X[model.support_], dual, biases)
     above = [1.0 - least / cost for least, cost in zip(best.objectives, costs, strict=True)]
     hidden = [over - 1.1 * gap for over, gap in zip(above, gaps, strict=True)]
     return {

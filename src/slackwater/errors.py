@@ -13,6 +13,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
 from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
@@ -21,7 +27,15 @@ __all__ = [
     "IndefiniteKernelError",
     "IndefiniteKernelWarning",
     "KernelError",
+    "warn",
 ]
+
+# Whose frames lie between a warning and the line of the user that caused it: ours, and what calls us for the user.
+_BETWEEN = tuple(
+    f"{Path(found.origin).parent}{os.sep}"
+    for name in ("slackwater", "sklearn", "joblib")
+    if (found := find_spec(name)) is not None and found.origin is not None
+)
 
 
 class KernelError(ValueError):
@@ -38,3 +52,11 @@ class CheckpointError(ValueError):
 
 class IndefiniteKernelWarning(UserWarning):
     """The kernel is not positive semi-definite: a stationary point is found, and no duality gap is defined."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the user's line: the innermost that is neither here nor in scikit-learn or joblib."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_BETWEEN):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

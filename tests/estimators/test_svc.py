@@ -25,7 +25,8 @@ def objective(model, X, y, C, weights=1.0):
     K = rbf_kernel(model.support_vectors_, gamma=model.gamma)
     signs = np.where(y == model.classes_[1], 1, -1)
     loss = (weights * np.maximum(0, 1 - signs * model.decision_function(X))).sum()
-    return 0.5 * float((model.dual_coef_ @ K @ model.dual_coef_.T).item()) + C * loss
+    scale = getattr(model, "scale_", np.ones(1))[0]  # scikit-learn's model has none
+    return 0.5 * scale**2 * float((model.dual_coef_ @ K @ model.dual_coef_.T).item()) + C * loss
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
@@ -39,7 +40,7 @@ def test_decision_values_and_objective_are_those_of_libsvm(moons, C, gamma):
         assert objective(ours, X, y, C) <= objective(theirs, X, y, C) * (1 + 2e-4)
         assert np.abs(ours.decision_function(X) - theirs.decision_function(X)).max() <= 0.02
         assert abs(ours.dual_coef_.sum()) <= 1e-8 * np.abs(ours.dual_coef_).sum()
-        assert np.abs(ours.dual_coef_).max() <= C * (1 + 1e-2)  # of the best multiple of a dual point
+        assert np.abs(ours.dual_coef_).max() <= C
 
 
 @pytest.mark.parametrize("flip", [0.0, 0.2])
@@ -75,8 +76,8 @@ def test_weights_scale_the_upper_bounds(moons):
 def test_an_integer_weight_is_the_same_as_repetition(moons):
     X, y = moons
     weights = np.random.default_rng(0).integers(0, 4, len(y))
-    weighted = SVC(gamma="scale", tol=1e-6).fit(X, y, sample_weight=weights)
-    repeated = SVC(gamma="scale", tol=1e-6).fit(X.repeat(weights, axis=0), y.repeat(weights))
+    weighted = SVC(gamma=1.0, tol=1e-6).fit(X, y, sample_weight=weights)
+    repeated = SVC(gamma=1.0, tol=1e-6).fit(X.repeat(weights, axis=0), y.repeat(weights))
     # One problem; two runs whose rounding differs, each within the gap of its only optimum.
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-3)
 
@@ -158,8 +159,8 @@ def test_a_checkpoint_resumes_to_the_identical_model(moons, tmp_path):
 
 
 def test_a_bad_c_is_named(moons):
-    for C in (0.0, -1.0, np.nan, "1"):
-        with pytest.raises(ValueError, match="C must be a number > 0"):
+    for C in (0.0, -1.0, np.nan, -np.inf, "1"):
+        with pytest.raises(ValueError, match="C must be a number > 0, or inf"):
             SVC(C=C).fit(*moons)
 
 
@@ -175,11 +176,9 @@ def test_parameters_of_scikit_learn_are_taken_without_effect(moons, parameters):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        (
-            {"probability": True},
-            r"probability must be False, got True.*CalibratedClassifierCV\(SVC\(\), ensemble=False",
-        ),
-        ({"probability": None}, "probability must be False, got None"),
+        ({"probability": None}, r"probability must be True or False, got None.*CalibratedClassifierCV"),
+        ({"gamma": -0.1}, "gamma must be 'scale', 'auto' or a number >= 0, got -0.1"),
+        ({"degree": -1}, "degree must be a whole number >= 0, got -1"),
         ({"shrinking": "no"}, "shrinking must be True or False, got 'no'"),
         ({"break_ties": 2}, "break_ties must be True or False, got 2"),
         ({"max_iter": -2}, "max_iter must be a whole number >= 1, or -1, got -2"),

@@ -16,8 +16,9 @@ from slackwater.fitting import certify
 def primal(model, X, y, gamma, C, weights=1.0):
     """The objective of a binary model, in double precision."""
     X, S = np.asarray(X, dtype=np.float64), np.asarray(model.support_vectors_, dtype=np.float64)
-    coefficients = np.asarray(model.dual_coef_, dtype=np.float64)[0]
-    values = rbf_kernel(X, S, gamma=gamma) @ coefficients + model.intercept_[0]
+    scale = getattr(model, "scale_", np.ones(1))[0]  # scikit-learn's model has none
+    coefficients = scale * np.asarray(model.dual_coef_, dtype=np.float64)[0]
+    values = rbf_kernel(X, S, gamma=gamma) @ coefficients + scale * model.intercept_[0]
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
     squared = coefficients @ rbf_kernel(S, gamma=gamma) @ coefficients
     return 0.5 * squared + C * float(np.sum(weights * np.maximum(0.0, 1.0 - signs * values)))

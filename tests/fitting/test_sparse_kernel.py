@@ -27,11 +27,11 @@ def board(n=N, seed=0, noise=0.0):
 def true_gap(model, X, y, C):
     """Primal and dual value from the coefficients and the whole kernel matrix, in double precision."""
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
-    support, coefficients = model.support_, model.dual_coef_[0]
+    support, coefficients = model.support_, model.scale_[0] * model.dual_coef_[0]
     distances = ((X[:, None, :].astype(float) - X[support][None].astype(float)) ** 2).sum(axis=2)
     values = np.exp(-model.gamma * distances) @ coefficients
     squared = coefficients @ values[support]
-    primal = 0.5 * squared + C * np.maximum(0.0, 1.0 - signs * (values + model.intercept_)).sum()
+    primal = 0.5 * squared + C * np.maximum(0.0, 1.0 - signs * (values + model.scale_ * model.intercept_)).sum()
     alpha = np.abs(coefficients)
     multiple = min(C / alpha.max(), alpha.sum() / squared)
     return (primal - multiple * alpha.sum() + 0.5 * multiple**2 * squared) / primal

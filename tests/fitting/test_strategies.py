@@ -264,9 +264,9 @@ def test_ctrl_c_between_stages_leaves_a_model(monkeypatch, at):
     monkeypatch.setattr(active_set.ActiveSet, at, interrupted)
     X, y, parameters = separated()
     before = signal.getsignal(signal.SIGINT)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = svc(**parameters).fit(X, y)
+    model = svc(**parameters)
+    with pytest.raises(KeyboardInterrupt, match="kept"):
+        model.fit(X, y)
     assert pressed == [at]
     assert model.stop_reason_ == "interrupted"
     assert model.score(X, y) > 0.8

@@ -33,7 +33,7 @@ def test_a_callable_sees_arrays_and_csr_matrices_as_the_user_gave_them() -> None
 
     def watching(A: Any, B: Any) -> Any:
         seen.extend((type(A), type(B)))
-        return np.asarray((A @ B.T).todense() if scipy.sparse.issparse(A) else A @ B.T)
+        return A @ B.T
 
     for X in (np.eye(3, dtype=np.float32), scipy.sparse.csr_matrix(np.eye(3))):
         points = as_points(X)
@@ -59,7 +59,7 @@ def test_diagonal_is_taken_from_diag_where_the_callable_has_it() -> None:
         (np.full((2, 3), "a"), "<U1"),
         (None, "NoneType"),
         ([[1, 2, 3], [1]], "list"),
-        (scipy.sparse.csr_matrix(np.ones((2, 3))), "sparse"),
+        (scipy.sparse.csr_matrix(np.ones((3, 2))), r"shape \(3, 2\)"),
     ],
 )
 def test_what_is_no_kernel_block_is_refused_by_name(returned: Any, complaint: str) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.callbacks import Model, joined, watch_for
-from slackwater.errors import ConvergenceWarning
+from slackwater.errors import ConvergenceWarning, warn
+from slackwater.estimators.documented import Documented
+from slackwater.estimators.layout import length, one_or_all, read_only
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.fitting.context import FitContext, Persistence, Stopping
@@ -51,12 +53,11 @@ _REMEDIES = {
     StopReason.EVALUATIONS: "raise max_kernel_evals",
     StopReason.SECONDS: "raise max_time",
     StopReason.STALLED: "lower C, or scale the features",
-    StopReason.INTERRUPT: "let it run (to be continued, it needs warm_start=True or a checkpoint before fit)",
 }
 _VIOLATION = 10.0  # times tol, that the optimality conditions may be violated by: stopping.GapBelow
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelClassifier(Documented, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
@@ -78,11 +79,17 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n,), optional
-            What each row's slack costs; an integer weight is the same as repeating the row, 0 leaves it out.
+            What each row's slack costs; an integer weight is the same as repeating the row, 0 leaves it out (and so
+            does a negative one, as in scikit-learn).
 
         Returns
         -------
         self
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C, so that loops and searches end. The model reached is kept: ``stop_reason_`` "interrupted".
         """
         check_parameters(self, self._rules)
         X = check_rows(self, X, reset=True)
@@ -97,8 +104,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 result = self._train(context)
         self.classes_ = targets.classes
         self._kernel: Any = kernel
+        self.class_weight_ = targets.class_weights
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(X),)
         self._keep_model(X, training_set, self._model_of(result, training_set))
         self._keep_account(training_set, result)
+        if context.interrupted.is_set():
+            raise KeyboardInterrupt(self._words_of_interrupt())
         self._warn_unless_converged([_known(each, training_set.certified) for each in result.binary_results])
         return self
 
@@ -118,7 +129,13 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def coef_(self) -> NDArray[np.float64]:
         """Weights of the features, for the linear kernel only: other kernels have no finite w."""
         self._require_inner_product()
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+        found: NDArray[np.float64] = read_only(self.dual_coef_ @ self.support_vectors_)
+        return found
+
+    @property
+    def _gamma(self) -> float:
+        """The number that "scale" or "auto" has become: programs that read scikit-learn's models ask for it."""
+        return float(getattr(self._kernel, "gamma", 0.0))
 
     def _require_inner_product(self) -> None:
         check_is_fitted(self)
@@ -144,14 +161,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.kernel == "precomputed":
             return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng, check_kernel)
         points = as_points(X)
-        kernel = make_kernel(
-            self.kernel,
-            gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            points=points,
-            weights=targets.weights,
-        )
+        kernel = make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, points=points)
         return kernel, feature_training_set(
             points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng, check_kernel
         )
@@ -224,9 +234,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _remedy(self, reason: StopReason) -> str:
         """How to train longer."""
-        if reason is StopReason.INTERRUPT and (self.warm_start or self.checkpoint is not None):
-            return "call fit again, which goes on from here"
         return _REMEDIES.get(reason, "train longer")
+
+    def _words_of_interrupt(self) -> str:
+        kept = self.warm_start or self.checkpoint is not None
+        further = "fit goes on from here" if kept else "to be continued, it needs warm_start=True or a checkpoint"
+        return f"the model reached is kept and usable (stop_reason_ is {self.stop_reason_!r}); {further}."
 
     def _limits(self) -> list[StoppingRule]:
         rules: list[StoppingRule] = [HoldoutStalled(self.n_iter_no_change)] if self.early_stopping else []
@@ -248,8 +261,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep_model(self, X: Any, training_set: TrainingSet, model: Model) -> None:
         support, self.dual_coef_, self.intercept_ = model
-        self.support_ = training_set.kept[support]
-        self.n_support_ = np.bincount(training_set.codes[support], minlength=len(self.classes_))
+        self.support_ = training_set.kept[support].astype(np.int32)
+        self.n_support_ = np.bincount(training_set.codes[support], minlength=len(self.classes_)).astype(np.int32)
         if self.kernel == "precomputed":
             self.support_vectors_ = np.empty((0, 0), dtype=X.dtype)
         else:
@@ -264,7 +277,9 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = max(each.steps for each in result.binary_results)
         before = self._evaluations_before(result)
         self.n_kernel_evals_ = before + training_set.ledger.train
-        self.stop_reason_ = str(_weakest_reason(result.binary_results))
+        reason = _weakest_reason(result.binary_results)
+        self.stop_reason_ = str(reason)
+        self.fit_status_ = int(reason in _REMEDIES or reason is StopReason.INTERRUPT)
         self.history_ = result.recorder.table()
         self.history_["evaluations"] += before
         self._previous = result.previous
@@ -280,18 +295,16 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         reason = _weakest_reason(results)
         shortfall = self._shortfall(results) if reason in _REMEDIES else ""
         if min(result.assessment.margin for result in results) <= 0.0:
-            warnings.warn(
+            warn(
                 f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
                 f"slack as was allowed. Raise nu, or {self._remedy(reason)} if they can be separated.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         elif shortfall:
-            warnings.warn(
+            warn(
                 f"training stopped ({reason}) {shortfall}. The model is usable; for a better one "
                 f"{self._remedy(reason)}{self._or_else()}.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     # ---- prediction
@@ -299,17 +312,29 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _values(self, X: Any) -> NDArray[np.float64]:
         if self._kernel is None:
             columns = self._support_columns(X)
-            return np.asarray(columns @ self.dual_coef_.T + self.intercept_, dtype=np.float64)
-        return self._values_at(as_points(X), self.dual_coef_)
+            return np.asarray(columns @ self._coefficients.T + self._biases, dtype=np.float64)
+        return self._values_at(as_points(X), self._coefficients)
+
+    @property
+    def _coefficients(self) -> NDArray[np.float64]:
+        """Those that decision values are made of: ``dual_coef_``, dense."""
+        shown: Any = self.dual_coef_
+        return np.asarray(shown.toarray() if sparse.issparse(shown) else shown)
+
+    @property
+    def _biases(self) -> NDArray[np.float64]:
+        """Those that decision values are made of."""
+        found: NDArray[np.float64] = self.intercept_
+        return found
 
     def _values_at(self, points: Points, coefficients: NDArray[np.float64] | PairCoefficients) -> NDArray[np.float64]:
         """Decision values at some points, by as many threads as pay."""
         support = self._prepared_support()
         features = getattr(points, "n_features", 1)
         if not threads_pay(len(points), len(self.support_), features):
-            return support.decision_values(points, coefficients, self.intercept_, Workers())
+            return support.decision_values(points, coefficients, self._biases, Workers())
         with Workers(thread_count(self.n_jobs)) as workers:
-            return support.decision_values(points, coefficients, self.intercept_, workers)
+            return support.decision_values(points, coefficients, self._biases, workers)
 
     def _prepared_support(self) -> PreparedSupport:
         """The support as predictions use it: prepared once, and again if ``support_vectors_`` is another object."""
@@ -359,11 +384,3 @@ def _weakest_reason(results: Sequence[AnyBinaryResult]) -> StopReason:
     """Of several problems' reasons, the least satisfying one."""
     order = list(StopReason)
     return max((result.reason for result in results), key=order.index)
-
-
-def one_or_all(values: list[float]) -> Any:
-    return values[0] if len(values) == 1 else np.array(values)
-
-
-def length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

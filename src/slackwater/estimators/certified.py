@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from slackwater.estimators.base import KernelClassifier, length, one_or_all
+from slackwater.estimators.base import KernelClassifier
+from slackwater.estimators.layout import length, one_or_all
 from slackwater.estimators.validation import Targets, check_rows, check_targets, same_rows, take
 from slackwater.fitting.certify import Evaluated, proven_gaps
 from slackwater.fitting.training_set import TrainingSet, feature_training_set, precomputed_training_set
@@ -68,13 +69,16 @@ class CertifiedClassifier(KernelClassifier):
     def _fitted_problems(self, training_set: TrainingSet) -> Iterator[FittedProblems]:
         """All problems together: they are about the same examples."""
         places = np.arange(len(self.support_))
-        yield FittedProblems(training_set, len(self.classes_), places, self.dual_coef_, self.intercept_)
+        yield FittedProblems(training_set, len(self.classes_), places, self._coefficients, self._biases)
 
     def _gaps(self, X: Any, problems: FittedProblems, workers: Workers) -> list[float]:
         solver = self._solver(problems.n_classes)
         context = self._context(solver, problems.training_set, problems.n_classes, self._seed())
         with context.interruptible():
-            return proven_gaps(context, self._evaluated(X, problems, workers))
+            gaps = proven_gaps(context, self._evaluated(X, problems, workers))
+        if context.interrupted.is_set():
+            raise KeyboardInterrupt("gap_ is what it was before.")
+        return gaps
 
     def _examples(self, X: Any, targets: Targets, workers: Workers) -> TrainingSet:
         """Examples with the kernel of the model; gamma is the model's, whatever "scale" would be here."""

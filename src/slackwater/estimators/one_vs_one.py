@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.callbacks import Model
-from slackwater.estimators.base import length
 from slackwater.estimators.certified import CertifiedClassifier, FittedProblems
+from slackwater.estimators.layout import length, like, read_only
+from slackwater.estimators.scales import scales, spread
 from slackwater.estimators.validation import check_rows, take
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.fit import fit
@@ -58,17 +59,46 @@ class OneVsOneClassifier(CertifiedClassifier):
         order = np.lexsort((training_set.kept[model.support], training_set.codes[model.support]))
         return Model(model.support[order], model.dual_coef[:, order], model.intercept)
 
+    def _keep_model(self, X: Any, training_set: TrainingSet, model: Model) -> None:
+        """As scikit-learn has it: no coefficient beyond C; sparse after a sparse fit, unless the kernel is callable."""
+        super()._keep_model(X, training_set, model)
+        bounds = self.C * training_set.weights[model.support]
+        self.scale_ = scales(self.dual_coef_, bounds, self.n_support_, self._in_pairs)
+        if self._is_scaled:
+            within = self.dual_coef_ / spread(self.scale_, self.n_support_, self._in_pairs)
+            self.dual_coef_ = np.clip(within, -bounds, bounds)  # rounding
+            self.intercept_ = self.intercept_ / self.scale_
+        if not callable(self.kernel):
+            self.dual_coef_ = like(self.support_vectors_, self.dual_coef_)
+
+    @property
+    def _is_scaled(self) -> bool:
+        return bool((self.scale_ != 1.0).any())
+
+    @property
+    def _coefficients(self) -> NDArray[np.float64]:
+        shown = super()._coefficients
+        return shown * spread(self.scale_, self.n_support_, self._in_pairs) if self._is_scaled else shown
+
+    @property
+    def _biases(self) -> NDArray[np.float64]:
+        return super()._biases * self.scale_
+
+    def _keep_account(self, training_set: TrainingSet, result: AnyResult) -> None:
+        super()._keep_account(training_set, result)
+        self.n_iter_: Any = np.array([each.steps for each in result.binary_results], dtype=np.int32)
+
     def _fitted_problems(self, training_set: TrainingSet) -> Iterator[FittedProblems]:
         if not self._in_pairs:
             yield from super()._fitted_problems(training_set)
             return
-        of_class = np.repeat(np.arange(len(self.classes_)), self.n_support_)
+        of_class, table = np.repeat(np.arange(len(self.classes_)), self.n_support_), self._coefficients
         for pair in pairs_of(len(self.classes_)):
             rows = np.where(of_class == pair.first, pair.second - 1, pair.first)
             mine = (of_class == pair.first) | (of_class == pair.second)
-            places = np.flatnonzero(mine & (self.dual_coef_[rows, np.arange(len(rows))] != 0.0))
-            coefficients = self.dual_coef_[rows[places], places][None]
-            biases = self.intercept_[pair.number : pair.number + 1]
+            places = np.flatnonzero(mine & (table[rows, np.arange(len(rows))] != 0.0))
+            coefficients = table[rows[places], places][None]
+            biases = self._biases[pair.number : pair.number + 1]
             # Of two classes the second is positive, of a pair the first.
             yield FittedProblems(training_set_of(training_set, pair), 2, places, -coefficients, -biases)
 
@@ -78,7 +108,9 @@ class OneVsOneClassifier(CertifiedClassifier):
         if not getattr(self, "_in_pairs", False):
             return super().coef_
         self._require_inner_product()
-        return np.asarray(self._pair_coefficients().dense @ self.support_vectors_)
+        shown = like(self.dual_coef_, PairCoefficients(super()._coefficients, self.n_support_).dense)
+        found: NDArray[np.float64] = read_only(shown @ self.support_vectors_)
+        return found
 
     # ---- prediction
 
@@ -98,12 +130,16 @@ class OneVsOneClassifier(CertifiedClassifier):
             (m, n_pairs) with ``"ovo"``: the values of all pairs, positive for the first class.
         """
         check_is_fitted(self)
+        if self._in_pairs and self.decision_function_shape == "ovo":
+            return np.concatenate(list(self._pair_values(check_rows(self, X, reset=False))))
+        return self._class_values(X)
+
+    def _class_values(self, X: Any) -> NDArray[np.float64]:
+        """A column for each class, or (m,) for two."""
         if not self._in_pairs:
             return super().decision_function(X)
-        X = check_rows(self, X, reset=False)
-        if self.decision_function_shape == "ovo":
-            return np.concatenate(list(self._pair_values(X)))
-        return np.concatenate([scores(values, len(self.classes_)) for values in self._pair_values(X)])
+        parts = self._pair_values(check_rows(self, X, reset=False))
+        return np.concatenate([scores(values, len(self.classes_)) for values in parts])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row of X: of several, the one with the most votes, the first of those with as many.
@@ -125,7 +161,7 @@ class OneVsOneClassifier(CertifiedClassifier):
         return np.asarray(self.classes_[np.concatenate(chosen)])
 
     def _pair_coefficients(self) -> PairCoefficients:
-        return PairCoefficients(self.dual_coef_, self.n_support_)
+        return PairCoefficients(self._coefficients, self.n_support_)
 
     def _pair_values(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """The decision values of all pairs, for as many rows at a time as memory allows."""
@@ -134,6 +170,6 @@ class OneVsOneClassifier(CertifiedClassifier):
         for start in range(0, length(X), rows):
             part = X if rows >= length(X) else take(X, np.arange(start, min(start + rows, length(X))))
             if self._kernel is None:
-                yield np.asarray(self._support_columns(part) @ coefficients.dense.T + self.intercept_, np.float64)
+                yield np.asarray(self._support_columns(part) @ coefficients.dense.T + self._biases, np.float64)
             else:
                 yield self._values_at(as_points(part), coefficients)

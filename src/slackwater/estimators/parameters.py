@@ -28,6 +28,10 @@ def is_real(value: Any) -> bool:
         return False
 
 
+def is_infinite(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, Integral) and float(value) == math.inf
+
+
 def is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -38,6 +42,11 @@ def is_flag(value: Any) -> bool:
 
 def positive(remedy: str) -> Rule:
     return Rule(lambda v: is_real(v) and v > 0, "a number > 0", remedy)
+
+
+def hard_margin_or_positive(remedy: str) -> Rule:
+    """A number > 0, or infinity."""
+    return Rule(lambda v: is_infinite(v) or (is_real(v) and v > 0), "a number > 0, or inf", remedy)
 
 
 def optional_positive(remedy: str) -> Rule:
@@ -65,11 +74,11 @@ COMMON: dict[str, Rule] = {
         lambda v: isinstance(v, str | Kernel) or callable(v), "a name or a callable", "Such as 'rbf', or k(A, B)."
     ),
     "gamma": Rule(
-        lambda v: isinstance(v, str) or (is_real(v) and v > 0),
-        "'scale', 'auto' or a number > 0",
-        "It is the inverse squared width of the kernel.",
+        lambda v: isinstance(v, str) or (is_real(v) and v >= 0),
+        "'scale', 'auto' or a number >= 0",
+        "It is the inverse squared width of the kernel; 0 makes the kernel constant.",
     ),
-    "degree": whole_from(1, "It is the degree of the polynomial kernel."),
+    "degree": whole_from(0, "It is the degree of the polynomial kernel."),
     "coef0": Rule(is_real, "a number", "It is the constant of the polynomial and the sigmoid kernel."),
     "n_jobs": Rule(lambda v: v is None or is_whole(v), "a whole number or None", "It is the number of threads."),
     "fit_intercept": flag("True adds an unregularised bias."),

@@ -37,7 +37,8 @@ class SBPClassifier(KernelClassifier):
     kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
         A callable takes two collections of examples, A and B, and returns the len(A) × len(B) kernel values.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of rbf, laplacian, poly and sigmoid. "scale" is 1 / (n_features · variance of X), "auto" 1 / n_features.
+        Of rbf, laplacian, poly and sigmoid. "scale" is 1 / (n_features · variance of X), "auto" 1 / n_features,
+        whatever the weights.
     degree : int, default=3
         Of poly.
     coef0 : float, default=0.0
@@ -45,7 +46,7 @@ class SBPClassifier(KernelClassifier):
     fit_intercept : bool, default=False
         Learn an unregularised bias; a step then takes one example of each class and two kernel rows.
     class_weight : dict or "balanced", optional
-        Multiplies the sample weights of each class.
+        Multiplies the sample weights of each class; "balanced" counts rows, not their weights.
     tol : float, default=0.05
         Stop at this relative duality gap, ``gap_``.
     max_iter : int, default=10000
@@ -97,7 +98,8 @@ class SBPClassifier(KernelClassifier):
         Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
         more). With ``warm_start`` both count from the first of the fits that were continued.
     stop_reason_ : str
-        "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time", "callback" or "interrupted".
+        "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time", "callback" or "interrupted": after Ctrl-C
+        ``fit`` raises KeyboardInterrupt, and the model reached is kept.
     history_ : dict of ndarray
         One entry for each assessment of the model on the way: problem, step, evaluations, seconds, objective, bound,
         gap, margin, n_support, holdout_error (nan without a hold-out part), violation.

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from slackwater.estimators.base import short_of_gap
-from slackwater.estimators.one_vs_one import OneVsOneClassifier
-from slackwater.estimators.parameters import COMMON, Rule, flag, is_flag, one_of, optional, positive
+from slackwater.estimators.parameters import COMMON, Rule, flag, hard_margin_or_positive, is_flag, one_of, optional
+from slackwater.estimators.probabilities import Probabilities
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import STRATEGIES
@@ -20,8 +20,12 @@ from slackwater.solvers.coupling import Balanced, Free
 from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import BoundStalled, StoppingRule, ViolationBelow
 
+# C = inf: no dual variable of a problem whose classes can be separated with a margin of 1e-5 comes near to it, and
+# where they cannot be separated, training still ends.
+HARD_MARGIN = 1e10
 
-class SVC(OneVsOneClassifier):
+
+class SVC(Probabilities):
     r"""C-support vector classification: the accuracy of the optimum in a fraction of its time, or the optimum itself.
 
     Solves
@@ -62,11 +66,14 @@ class SVC(OneVsOneClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        What a unit of hinge loss costs.
+        What a unit of hinge loss costs. inf asks for a hard margin (and is 1e10, so that training ends where there is
+        none).
     kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        A callable takes two collections of examples, A and B, and returns the len(A) × len(B) kernel values.
+        A callable takes two collections of examples, A and B, and returns the len(A) × len(B) kernel values, dense or
+        sparse. It is called with parts of the data, so it has to compute any block, not only k(X, X).
     gamma : {"scale", "auto"} or float, default="scale"
-        Of rbf, laplacian, poly and sigmoid. "scale" is 1 / (n_features · variance of X), "auto" 1 / n_features.
+        Of rbf, laplacian, poly and sigmoid. "scale" is 1 / (n_features · variance of X), "auto" 1 / n_features,
+        whatever the weights. 0 makes a kernel constant.
     degree : int, default=3
         Of poly.
     coef0 : float, default=0.0
@@ -76,10 +83,13 @@ class SVC(OneVsOneClassifier):
     shrinking : bool, default=True
         Accepted as in scikit-learn, without effect: what can be set aside for a while is decided by the data.
     probability : bool, default=False
-        Only False: probabilities are not estimated. ``sklearn.calibration.CalibratedClassifierCV(SVC(),
-        ensemble=False)`` does.
+        Have ``predict_proba`` and ``predict_log_proba``: after training, decision values of a cross-validation (five
+        folds, or as many as the smallest class has rows) are calibrated by scikit-learn's ``CalibratedClassifierCV``,
+        which takes five fits more. Prefer ``CalibratedClassifierCV(SVC(), ensemble=False)`` itself: its folds and its
+        method can be chosen, and scikit-learn is about to remove this parameter from its own SVC.
     class_weight : dict or "balanced", optional
-        Multiplies the sample weights of each class.
+        Multiplies the sample weights of each class. "balanced" counts rows, not their weights: n / (n_classes · rows of
+        the class). A dict may name classes that the data lack, as long as it names all that they have.
     tol : float, optional
         Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further
         than ten times this from where an optimum has it (so that single decision values are right, too).
@@ -150,18 +160,26 @@ class SVC(OneVsOneClassifier):
     margin_ : float, or ndarray of shape (n_problems,)
         1 / ‖w‖.
     dual_coef_ : ndarray
-        Signed coefficients of the support vectors. Where a model was found by blocks of rows, they belong to the
-        multiple of a dual solution that costs least, so that bounded ones are not C but C times that factor, which
-        tends to 1 as ``gap_`` tends to 0.
+        Signed coefficients of the support vectors, sparse after a fit to a sparse matrix. None is beyond C (times the
+        weight of its row), but in a subspace, where there is no such bound.
+    scale_ : ndarray of shape (n_problems,)
+        Decision values are ``scale_`` times what ``dual_coef_`` and ``intercept_`` give. A model found by blocks of
+        rows is the multiple of a dual solution that costs least, which this factor is for. It tends to 1 as ``gap_``
+        tends to 0, and is 1 in small problems.
     slack_nu_ : float, or ndarray of shape (n_problems,)
         Average hinge loss divided by ‖w‖: the ``nu`` with which ``SBPClassifier`` has the same optimum.
-    n_iter_, n_kernel_evals_ : int
-        Steps made, kernel values computed for them (testing a callable, sigmoid or precomputed kernel takes up to 4096
-        more). With ``warm_start`` both count from the first of the fits that were continued.
+    n_iter_ : ndarray of shape (n_problems,)
+        Steps made. With ``warm_start``, as ``n_kernel_evals_``, from the first of the fits that were continued.
+    n_kernel_evals_ : int
+        Kernel values computed (testing a callable, sigmoid or precomputed kernel takes up to 4096
+        more).
+    class_weight_, shape_fit_, fit_status_
+        As in scikit-learn's SVC: the factor of each class, the shape of X, and 0, or 1 where a budget ended the fit.
     stop_reason_ : str
         "tol", "converged" (a subspace), "early_stopping", "max_iter", "max_kernel_evals", "max_time", "stalled"
         (rounding does not let the gap close further: by blocks of rows 300 steps without progress, with the kernel
-        matrix in memory a dual objective that rises by no more than its rounding) or "interrupted".
+        matrix in memory a dual objective that rises by no more than its rounding) or "interrupted": after Ctrl-C
+        ``fit`` raises KeyboardInterrupt, and the model reached is kept.
     history_ : dict of ndarray
         One entry for each assessment (each of the first twenty steps, then every third) and class: problem, step,
         evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a
@@ -179,15 +197,15 @@ class SVC(OneVsOneClassifier):
 
     _check_kernel: ClassVar[KernelCheck] = staticmethod(warn_if_indefinite)
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "C": positive("It is what a unit of hinge loss costs."),
+        "C": hard_margin_or_positive("It is what a unit of hinge loss costs; inf asks for a hard margin."),
         **COMMON,
         "tol": optional(COMMON["tol"]),
         "cache_size": optional(COMMON["cache_size"]),
         "shrinking": flag("It has no effect; scikit-learn has it."),
         "probability": Rule(
-            lambda v: is_flag(v) and not v,
-            "False",
-            "For probabilities use sklearn.calibration.CalibratedClassifierCV(SVC(), ensemble=False).",
+            lambda v: is_flag(v) or (isinstance(v, str) and v == "deprecated"),
+            "True or False",
+            "True calibrates values of a cross-validation, as CalibratedClassifierCV(SVC(), ensemble=False) does.",
         ),
         "strategy": one_of(("auto", *STRATEGIES), "auto lets the data decide."),
         "multi_class": one_of(("ovo", "ovr"), "Several classes are trained one against one, or one against the rest."),
@@ -255,7 +273,7 @@ class SVC(OneVsOneClassifier):
     def _solver(self, n_classes: int) -> DualBlocks:
         coupling = Balanced() if self.fit_intercept else Free()
         together = 1 if n_classes == 2 or self._trains_pairs(n_classes) else n_classes
-        return DualBlocks(float(self.C), coupling, together)
+        return DualBlocks(min(float(self.C), HARD_MARGIN), coupling, together)
 
     def _limits(self) -> list[StoppingRule]:
         return [*super()._limits(), BoundStalled()]

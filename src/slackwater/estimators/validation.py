@@ -23,6 +23,7 @@ class Targets(NamedTuple):
     classes: NDArray[Any]
     codes: NDArray[np.intp]
     weights: NDArray[np.float64]
+    class_weights: NDArray[np.float64]  # one factor for each class, part of the weights
 
 
 def is_collection_of_objects(X: Any) -> bool:
@@ -88,6 +89,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             raise ValueError("X must have at least one example, got 0.")
         return X
     if sparse.issparse(X):
+        if estimator.kernel == "precomputed":
+            raise TypeError("Sparse precomputed kernels are not supported: X must be dense. Pass X.toarray().")
         check_sparse_format(X)
     if estimator.kernel == "precomputed" and not reset:
         return check_array(X, dtype=_FLOATS)  # how many columns there must be is for the model to say
@@ -96,7 +99,10 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targets:
-    """Classes among the rows that count, and each row's weight: sample weight times class weight."""
+    """Classes among the rows that count, and each row's weight: sample weight times class weight.
+
+    Rows without a positive weight do not count, as in scikit-learn.
+    """
     if y is None:
         raise ValueError(
             "requires y to be passed, but the target y is None: a classifier needs the labels of its rows."
@@ -110,15 +116,16 @@ def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targ
     used = weights > 0
     classes = np.unique(y[used])
     if len(classes) < 2:
+        which = "" if used.all() else "Invalid input - all samples with positive weights belong to the same class: "
         raise ValueError(
-            f"y must have at least two classes among the rows of positive weight, got {len(classes)} class "
+            f"{which}y must have at least two classes among the rows of positive weight, got {len(classes)} class "
             f"({', '.join(map(repr, classes.tolist()))}). One class leaves nothing to separate."
         )
     codes = np.searchsorted(classes, np.where(used, y, classes[0]))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # looked for in what comes out
-        weights = weights * _class_weights(class_weight, classes, codes, weights)[codes]
-        _require_summable(weights[used])
-    return Targets(classes, codes.astype(np.intp), weights)
+        factors = _class_weights(class_weight, classes, y)
+        weights = _summable(weights * factors[codes], used)
+    return Targets(classes, codes.astype(np.intp), weights, factors)
 
 
 def take(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -135,18 +142,23 @@ def same_rows(one: Any, other: Any) -> bool:
     return bool(np.array_equal(np.asarray(one), np.asarray(other)))
 
 
-def _require_summable(weights: NDArray[np.float64]) -> None:
-    """Doubles have sixteen digits: a weight too small beside the sum of all of them would not count at all."""
-    total, least = float(weights.sum()), float(weights.min())
-    if not (total < 1e300 and least >= 1e-15 * total and least > 1e-300):
+def _summable(weights: NDArray[np.float64], used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The same, but none of those that are used below 1e-15 of the sum: doubles have sixteen digits.
+
+    Boosting makes such weights. What is below that would be lost in any sum; raised to it, a row still counts.
+    """
+    total = float(weights.sum())
+    if not 1e-280 < total < 1e300:
         raise ValueError(
-            "sample_weight times class_weight must be between 1e-15 times and all of its sum, and within double "
-            f"precision, got weights from {least:g} to {float(weights.max()):g} with the sum {total:g}. "
-            "Leave out the rows of least weight, or raise it."
+            "sample_weight times class_weight must have a sum from 1e-280 to 1e300, within double precision, got "
+            f"weights up to {float(weights.max()):g} with the sum {total:g}. Multiply all of them by one number, and "
+            "divide C by it."
         )
+    return np.where(used, np.maximum(weights, 1e-15 * total), 0.0)
 
 
 def _sample_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
+    """A weight for each row: 0 where it is not positive."""
     if sample_weight is None:
         return np.ones(n)
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -156,32 +168,36 @@ def _sample_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
         raise ValueError(
             f"sample_weight must have one weight for each row of X, got shape {weights.shape} for {n} rows."
         )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        worst = weights[~(np.isfinite(weights) & (weights >= 0))][0]
-        raise ValueError(f"sample_weight must be >= 0 and finite, got {worst}. A weight of 0 leaves a row out.")
+    if not np.isfinite(weights).all():
+        worst = weights[~np.isfinite(weights)][0]
+        raise ValueError(f"sample_weight must be finite, got {worst}. A weight of 0 leaves a row out.")
     if not (weights > 0).any():
-        raise ValueError("sample_weight must be positive for some row, got all zero. There is nothing to train on.")
-    return weights
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. sample_weight must be positive for some row: "
+            "the others are left out."
+        )
+    return np.maximum(weights, 0.0)
 
 
-def _class_weights(
-    class_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """One factor for each class; 'balanced' gives every class the same total weight."""
+def _class_weights(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+    """One factor for each class, by scikit-learn's rules: "balanced" counts rows, whatever their weights."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):
-        totals = np.bincount(codes, weights=weights, minlength=len(classes))
-        return np.asarray(weights.sum() / (len(classes) * totals))
-    factors = np.ones(len(classes))
-    known = {label: k for k, label in enumerate(classes.tolist())}
-    for label, factor in _plain(class_weight).items():
-        if label not in known:
-            raise ValueError(f"class_weight must name classes of y, got {label!r}. The classes are {classes.tolist()}.")
+        places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        counts = np.bincount(places[classes[places] == y], minlength=len(classes))
+        return np.asarray(counts.sum() / (len(classes) * counts))
+    plain, known = _plain(class_weight), set(classes.tolist())
+    for label, factor in plain.items():
         if not is_real(factor) or factor <= 0:
             raise ValueError(f"class_weight must be > 0 for each class, got {factor!r} for class {label!r}.")
-        factors[known[label]] = factor
-    return factors
+    unknown, left = [label for label in plain if label not in known], known - plain.keys()
+    if unknown and left:  # a label that is misspelt; a weight for a class that this part of the data lacks is not
+        raise ValueError(
+            f"class_weight must name classes of y, got {unknown[0]!r}, and no weight for {sorted(left, key=repr)}. "
+            f"The classes are {classes.tolist()}."
+        )
+    return np.array([float(plain.get(label, 1.0)) for label in classes.tolist()])
 
 
 def _plain(class_weight: Mapping[Any, float]) -> dict[Any, float]:

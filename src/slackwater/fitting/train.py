@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.checkpoint import Saved, read_checkpoint, require_writable, write_checkpoint
+from slackwater.errors import warn
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.result import FitResult, Previous, result_of
 from slackwater.fitting.training_set import TrainingSet
@@ -50,11 +50,9 @@ def _identity(solver: Solver, training_set: TrainingSet) -> str:
 
 def _continue_previous(solver: Solver, data: str, tasks: Sequence[Task], previous: Previous) -> None:
     if previous.data != data:
-        warnings.warn(
+        warn(
             "warm_start=True, but the data, the weights, the hold-out part, the kernel or fit_intercept differ from "
-            "the previous fit: training starts afresh.",
-            UserWarning,
-            stacklevel=4,
+            "the previous fit: training starts afresh."
         )
         return
     for task, state in zip(tasks, copy.deepcopy(previous.states), strict=True):
@@ -110,10 +108,10 @@ class Checkpointer:
             states = [[task.state, task.holdout_best] for task in self.tasks]
             write_checkpoint(self.path, self.owner, states, saved)
         except OSError as error:
-            warnings.warn(
-                f"checkpoint {str(self.path)!r} could not be written ({error}); training goes on.",
+            warn(
+                f"checkpoint {str(self.path)!r} could not be written ({error}); training goes on. Free some space, or "
+                "name another file.",
                 RuntimeWarning,
-                stacklevel=2,
             )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.errors import IndefiniteKernelError, IndefiniteKernelWarning
+from slackwater.errors import IndefiniteKernelError, IndefiniteKernelWarning, warn
 from slackwater.examples import distinct_examples
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
@@ -197,11 +196,11 @@ def require_semidefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.
     if kernel is not None and kernel.known_indefinite:
         smallest = smallest_relative_eigenvalue(rows, rng)
         if smallest < _MIN_EIGENVALUE:
-            warnings.warn(
+            warn(
                 f"the {kernel.name} kernel is not positive semi-definite on this data (eigenvalue {smallest:.2g} of "
-                f"the largest): training is a heuristic and gap_ is nan. {kernel.indefinite_remedy}".rstrip(),
+                f"the largest, limit {_MIN_EIGENVALUE:g}): training is a heuristic and gap_ is nan. "
+                f"{kernel.indefinite_remedy}".rstrip(),
                 IndefiniteKernelWarning,
-                stacklevel=5,
             )
             return False
     elif kernel is None or not kernel.positive_semidefinite:
@@ -228,12 +227,11 @@ def warn_if_indefinite(kernel: Kernel | None, rows: RowSource, rng: np.random.Ge
             return True
     except IndefiniteKernelError:
         shown = " on this data"
-    warnings.warn(
+    warn(
         f"the {name} kernel is not positive semi-definite{shown}: as in LIBSVM, training ends at a point that "
         "satisfies the optimality conditions within tol but need not be the best one, and gap_ is nan. A "
         "semi-definite kernel (rbf, laplacian, linear, poly with coef0 >= 0) has a gap.",
         IndefiniteKernelWarning,
-        stacklevel=5,
     )
     return False
 

@@ -8,13 +8,13 @@ BLAS has 47. Integers are summed without error, modulo 2³², and squared distan
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slackwater._jit import compiled, processor_has
+from slackwater.errors import warn
 from slackwater.kernels._register_tiles import ROWS, WIDTH, gaussians_of_integers
 from slackwater.kernels._tile_loops import aim, aligned, collect, copy_some
 from slackwater.points.packing import Packing
@@ -43,11 +43,10 @@ def available(code: type[np.uint8] | type[np.int16] = np.uint8) -> bool:
     except Exception as error:  # whatever the compiler makes of it
         right, reason = False, f"{type(error).__name__}: {error}".splitlines()[0]
     if not right:
-        warnings.warn(
+        warn(
             f"the loop for AVX-512 VNNI cannot be used ({reason}); kernel values of pixels, counts and indicators are "
             "computed by BLAS instead, which takes longer. Results are the same.",
             RuntimeWarning,
-            stacklevel=2,
         )
     return right
 

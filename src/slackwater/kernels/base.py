@@ -172,10 +172,10 @@ def vector_pair(left: Points, right: Points, kernel: str) -> tuple[Vectors, Vect
     return first, second
 
 
-def require_positive(name: str, value: float, meaning: str) -> None:
-    """Raise unless ``value`` is a finite number above 0."""
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number > 0, got {value!r}. {meaning}")
+def require_not_negative(name: str, value: float, meaning: str) -> None:
+    """Raise unless ``value`` is a finite number, 0 or above."""
+    if not (np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}. {meaning}")
 
 
 def require_finite(name: str, value: float, meaning: str) -> None:

@@ -13,6 +13,7 @@ from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
 from slackwater.points import Floats, Points
 
+_TESTED = 8  # points, to see whether blocks that are not square are right
 _DECLARABLE = ("unit_diagonal", "positive_semidefinite", "bounded_by_one", "shift_invariant")
 
 
@@ -25,8 +26,8 @@ class Custom(Kernel):
     Parameters
     ----------
     function : callable
-        ``k(A, B)`` returning an array of shape (len(A), len(B)). A and B are parts of what the user passed to
-        ``fit``: arrays, CSR matrices, or lists of objects. It must be symmetric and positive semi-definite.
+        ``k(A, B)`` returning an array or sparse matrix of shape (len(A), len(B)). A and B are parts of what the user
+        passed to ``fit``: arrays, CSR matrices, or lists of objects. It must be symmetric and positive semi-definite.
         Where it has a method ``diag``, as scikit-learn's Gaussian process kernels have, the diagonal is taken
         from it.
     reentrant : bool, default=False
@@ -48,19 +49,54 @@ class Custom(Kernel):
 
     def fill(self, left: Points, right: Points, out: Floats) -> None:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
-        values = self.function(_protected(left.raw), _protected(right.raw))
-        out[...] = _checked(values, (len(left), len(right)), self._label)
+        out[...] = self._block(left, right)
+
+    def require_blocks(self, points: Points) -> None:
+        """Raise KernelError unless the function computes any block of kernel values, not only k(X, X).
+
+        Tested with up to eight of the points: blocks of some by all of them and of all by some against the whole.
+        """
+        few = points.take(np.unique(np.linspace(0, len(points) - 1, _TESTED).astype(np.intp)))
+        whole, some = self._block(few, few), max(1, len(few) // 3)
+        for left, right, part in ((few.slice(0, some), few, whole[:some]), (few, few.slice(0, some), whole[:, :some])):
+            try:
+                values = self._block(left, right)
+            except Exception as error:
+                raise self._only_square(left, right, f"raises {type(error).__name__} ({error})") from error
+            scale = float(np.abs(whole).max())
+            if not np.allclose(values, part, rtol=1e-3, atol=1e-3 * scale):
+                raise self._only_square(left, right, "gives other values than within that of all by all")
+
+    def _only_square(self, left: Points, right: Points, what: str) -> KernelError:
+        return KernelError(
+            f"kernel {self._label} must compute k(A, B) for any examples A and B, but for a block of {len(left)} by "
+            f"{len(right)} examples it {what}. If it can only do all training examples at once, compute the matrix and "
+            "pass kernel='precomputed'."
+        )
+
+    def _block(self, left: Points, right: Points) -> NDArray[Any]:
+        """What the function returns, given read-only arrays, or copies where it needs to write to them.
+
+        Compiled functions such as scikit-learn's chi2_kernel refuse read-only arrays, though they do not change them.
+        """
+        try:
+            values = self.function(_protected(left.raw), _protected(right.raw))
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            values = self.function(_copied(left.raw), _copied(right.raw))
+        return _checked(values, (len(left), len(right)), self._label)
 
     def diagonal(self, points: Points) -> NDArray[np.float64]:
         """Call the function on one point at a time: n evaluations, no more."""
         n = len(points)
         if callable(getattr(self.function, "diag", None)):
-            values = self.function.diag(points.raw)  # type: ignore[attr-defined]
+            values = self.function.diag(_protected(points.raw))  # type: ignore[attr-defined]
             return _checked(values, (n,), f"{self._label}.diag").astype(np.float64)
         diagonal = np.empty(n)
         for i in range(n):
-            point = points.slice(i, i + 1).raw
-            diagonal[i] = _checked(self.function(point, point), (1, 1), self._label)[0, 0]
+            point = points.slice(i, i + 1)
+            diagonal[i] = self._block(point, point)[0, 0]
         return diagonal
 
     @property
@@ -77,11 +113,15 @@ def _protected(raw: Any) -> Any:
     return view
 
 
+def _copied(raw: Any) -> Any:
+    return raw.copy() if isinstance(raw, np.ndarray) else raw
+
+
 def _checked(values: Any, shape: tuple[int, ...], label: str) -> NDArray[Any]:
     """Refuse what is not an array of finite real numbers of that shape, and say what it is instead."""
     expected = f"an array of finite real numbers of shape {shape}"
-    if hasattr(values, "toarray"):
-        raise KernelError(f"kernel {label} returned a sparse matrix, expected {expected}. Return .toarray() of it.")
+    if hasattr(values, "toarray"):  # as the product of two sparse matrices is
+        values = values.toarray()
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths

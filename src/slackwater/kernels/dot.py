@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.base import Kernel, as_vectors, require_finite, require_positive, vector_pair
+from slackwater.kernels.base import Kernel, as_vectors, require_finite, require_not_negative, vector_pair
 from slackwater.kernels.products import inner_products
 from slackwater.points import Floats, Points, quicker_form
 
@@ -51,9 +51,9 @@ class Polynomial(Kernel):
     Parameters
     ----------
     degree : int
-        Degree, >= 1.
+        Degree, >= 0.
     gamma : float
-        Scale of the inner product, > 0.
+        Scale of the inner product, >= 0.
     coef0 : float
         The constant :math:`c_0`. Below 0 the kernel is indefinite in general.
     """
@@ -65,9 +65,9 @@ class Polynomial(Kernel):
     reentrant = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.degree, int | np.integer) or self.degree < 1:
-            raise ValueError(f"degree must be an integer >= 1, got {self.degree!r}. 3 is the usual choice.")
-        require_positive("gamma", self.gamma, "It scales the inner product.")
+        if not isinstance(self.degree, int | np.integer) or self.degree < 0:
+            raise ValueError(f"degree must be an integer >= 0, got {self.degree!r}. 3 is the usual choice.")
+        require_not_negative("gamma", self.gamma, "It scales the inner product.")
         require_finite("coef0", self.coef0, "It is added to the scaled inner product.")
 
     @property
@@ -111,7 +111,7 @@ class Sigmoid(Kernel):
     Parameters
     ----------
     gamma : float
-        Scale of the inner product, > 0.
+        Scale of the inner product, >= 0.
     coef0 : float
         The constant :math:`c_0`.
     """
@@ -124,7 +124,7 @@ class Sigmoid(Kernel):
     reentrant = True
 
     def __post_init__(self) -> None:
-        require_positive("gamma", self.gamma, "It scales the inner product.")
+        require_not_negative("gamma", self.gamma, "It scales the inner product.")
         require_finite("coef0", self.coef0, "It is added to the scaled inner product.")
 
     def prepared(self, points: Points) -> Points:
@@ -150,6 +150,9 @@ class Sigmoid(Kernel):
 
 def raise_to_power(values: Floats, exponent: int) -> None:
     """In place: v becomes v^exponent, by squaring; np.power, made for any exponent, is far slower."""
+    if exponent == 0:
+        values[...] = 1.0
+        return
     power = values.copy()
     for bit in bin(exponent)[3:]:
         np.square(values, out=values)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.base import Kernel, require_positive, vector_pair
+from slackwater.kernels.base import Kernel, require_not_negative, vector_pair
 from slackwater.kernels.destinations import Destinations
 from slackwater.kernels.products import flatten, inner_products
 from slackwater.points import DensePoints, Floats, GridPoints, Points, Vectors, on_grid, quicker_form
@@ -41,7 +41,7 @@ class Gaussian(Kernel):
     Parameters
     ----------
     gamma : float
-        Inverse squared width, > 0.
+        Inverse squared width, >= 0; with 0 the kernel is constant.
     """
 
     gamma: float
@@ -55,7 +55,7 @@ class Gaussian(Kernel):
     sums_over_leaves = True
 
     def __post_init__(self) -> None:
-        require_positive("gamma", self.gamma, "It is the inverse squared width of the Gaussian.")
+        require_not_negative("gamma", self.gamma, "It is the inverse squared width of the Gaussian.")
 
     def prepared(self, points: Points) -> Points:
         """Dense rows where that is quicker."""
@@ -121,7 +121,7 @@ class Gaussian(Kernel):
 
     def squared_distance_tolerance(self, error: float) -> float:
         """Values change by at most gamma times the change of a squared distance."""
-        return error / self.gamma
+        return _ratio(error, self.gamma)
 
     def _rounding_shows(self, points: DensePoints) -> bool:
         """Whether values would change if the coordinates were rounded to single precision.
@@ -139,7 +139,7 @@ class Gaussian(Kernel):
     @property
     def _largest_in_single(self) -> float:
         """The largest squared norm of a point whose distances single precision computes within the tolerance."""
-        return SINGLE_PRECISION_ERROR / (self.gamma * _EPSILON)
+        return _ratio(SINGLE_PRECISION_ERROR, self.gamma * _EPSILON)
 
     # ---- integers
 
@@ -271,7 +271,7 @@ class Gaussian(Kernel):
 
     def squared_cutoff(self, value: float) -> float:
         """-log(value) / gamma."""
-        return -math.log(value) / self.gamma
+        return _ratio(-math.log(value), self.gamma)
 
     def from_squared_distances(self, squared: Floats) -> None:
         """In place: d² becomes exp(-gamma d²)."""
@@ -287,6 +287,11 @@ class Gaussian(Kernel):
 
         boxes = leaves.packed, leaves.starts, leaves.lower, leaves.upper
         return int(_leaf_loops.gaussian_sums(points, *boxes, self.gamma, limit, coefficients, out))
+
+
+def _ratio(distance: float, gamma: float) -> float:
+    """A squared distance in units of the width, which gamma = 0, a constant kernel, makes infinite."""
+    return distance / gamma if gamma > 0.0 else math.inf
 
 
 def _in_single(factor: float) -> bool:

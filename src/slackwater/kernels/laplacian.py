@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.base import Kernel, require_positive, vector_pair
+from slackwater.kernels.base import Kernel, require_not_negative, vector_pair
 from slackwater.kernels.products import flatten, l1_distances
 from slackwater.points import Floats, Points, quicker_form
 
@@ -34,7 +34,7 @@ class Laplacian(Kernel):
     shift_invariant = True
 
     def __post_init__(self) -> None:
-        require_positive("gamma", self.gamma, "It is the inverse width of the Laplacian.")
+        require_not_negative("gamma", self.gamma, "It is the inverse width of the Laplacian.")
 
     def prepared(self, points: Points) -> Points:
         """Dense rows where that is quicker."""

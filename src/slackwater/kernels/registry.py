@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.kernels.base import Kernel, as_vectors, require_positive
+from slackwater.kernels.base import Kernel, as_vectors, require_not_negative
 from slackwater.kernels.custom import Custom
 from slackwater.kernels.dot import Linear, Polynomial, Sigmoid
 from slackwater.kernels.gaussian import Gaussian
 from slackwater.kernels.laplacian import Laplacian
-from slackwater.points import Floats, Points, SparsePoints, Vectors
+from slackwater.points import Points, SparsePoints, Vectors
 
 # Each builder receives gamma (a function: "scale" reads all the data, and linear has no use for it), degree,
 # coef0.
@@ -37,7 +37,6 @@ def make_kernel(
     degree: int = 3,
     coef0: float = 0.0,
     points: Points | None = None,
-    weights: NDArray[np.float64] | None = None,
 ) -> Kernel:
     """Build a kernel from what a user of an estimator says.
 
@@ -53,37 +52,36 @@ def make_kernel(
         Constant of "poly" and "sigmoid".
     points : Points, optional
         Training points; needed for gamma="scale" and "auto".
-    weights : ndarray of shape (n,), optional
-        Sample weights, for gamma="scale".
     """
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
-        return Custom(kernel, reentrant=bool(getattr(kernel, "reentrant", False)))
+        custom = Custom(kernel, reentrant=bool(getattr(kernel, "reentrant", False)))
+        if points is not None:
+            custom.require_blocks(points)
+        return custom
     if kernel not in KERNELS:
         known = ", ".join(sorted(KERNELS))
         raise ValueError(
             f"kernel must be one of {known}, precomputed (X holds kernel values), or a callable k(A, B), "
             f"got {kernel!r}."
         )
-    return KERNELS[kernel](lambda: resolve_gamma(gamma, points, weights), degree, coef0)
+    return KERNELS[kernel](lambda: resolve_gamma(gamma, points), degree, coef0)
 
 
-def resolve_gamma(
-    gamma: str | float, points: Points | None = None, weights: NDArray[np.float64] | None = None
-) -> float:
+def resolve_gamma(gamma: str | float, points: Points | None = None) -> float:
     """Turn "scale" and "auto" into numbers.
 
     .. math:: \\text{scale} = \\frac{1}{d\\,\\mathrm{Var}(X)}, \\qquad \\text{auto} = \\frac{1}{d}
 
-    The variance is that of all n·d entries together. Sample weights weigh the rows, so that a weight of 2
-    equals a row given twice. Where the variance is 0, "scale" is 1.
+    The variance is that of all n·d entries together, whatever weights the rows have, as in scikit-learn. Where it is 0,
+    "scale" is 1.
     """
     if not isinstance(gamma, str):
-        require_positive("gamma", gamma, "Use 'scale' to derive it from the data.")
+        require_not_negative("gamma", gamma, "Use 'scale' to derive it from the data.")
         return float(gamma)
     if gamma not in ("scale", "auto"):
-        raise ValueError(f"gamma must be 'scale', 'auto' or a number > 0, got {gamma!r}.")
+        raise ValueError(f"gamma must be 'scale', 'auto' or a number >= 0, got {gamma!r}.")
     if points is None:
         raise ValueError(f"gamma={gamma!r} is derived from the training points, which are missing here. Pass a number.")
     vectors = as_vectors(points, f"gamma={gamma!r}")
@@ -92,7 +90,7 @@ def resolve_gamma(
     if gamma == "auto":
         return 1.0 / vectors.n_features
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        variance = entry_variance(vectors, weights)
+        variance = entry_variance(vectors)
         scale = np.float64(1.0) / (vectors.n_features * variance) if variance > 0 else np.float64(1.0)
     if not (np.isfinite(variance) and 0.0 < scale < np.inf):
         raise ValueError(
@@ -102,18 +100,15 @@ def resolve_gamma(
     return float(scale)
 
 
-def entry_variance(points: Vectors, weights: NDArray[np.float64] | None = None) -> float:
-    """Compute the weighted variance of all entries of the data: two passes, chunk by chunk, in float64."""
-    row_weights = np.ones(len(points)) if weights is None else np.asarray(weights, dtype=np.float64)
-    total = float(row_weights.sum()) * points.n_features
-    if not total > 0:
-        raise ValueError("sample weights must have a positive sum, got 0. gamma='scale' weighs the rows by them.")
-    mean = sum(float(weight @ sums(rows, 0.0)[0]) for rows, weight in _chunks(points, row_weights)) / total
+def entry_variance(points: Vectors) -> float:
+    """Compute the variance of all entries of the data: two passes, chunk by chunk, in float64."""
+    total = len(points) * points.n_features
+    mean = sum(float(sums(rows, 0.0)[0].sum()) for rows in _chunks(points)) / total
     # Entries that a sparse row does not store are zeros, at distance `mean` from the mean.
     squares = 0.0
-    for rows, weight in _chunks(points, row_weights):
+    for rows in _chunks(points):
         _, squared, counts = sums(rows, mean)
-        squares += float(weight @ (squared + (points.n_features - counts) * np.float64(mean) ** 2))
+        squares += float((squared + (points.n_features - counts) * np.float64(mean) ** 2).sum())
     return squares / total
 
 
@@ -131,13 +126,12 @@ def sums(points: Vectors, centre: float) -> tuple[Sums, Sums, Sums]:
     return differences.sum(axis=1), np.einsum("ij,ij->i", differences, differences), counts
 
 
-def _chunks(points: Vectors, weights: Floats) -> Iterator[tuple[Vectors, Floats]]:
+def _chunks(points: Vectors) -> Iterator[Vectors]:
     step = max(1, CHUNK // max(1, points.n_features))
     if isinstance(points, SparsePoints):
         start, stop = points.extent
         step = max(1, CHUNK * len(points) // max(1, stop - start))
     for first in range(0, len(points), step):
-        last = min(first + step, len(points))
-        part = points.slice(first, last)
+        part = points.slice(first, min(first + step, len(points)))
         assert isinstance(part, Vectors)
-        yield part, weights[first:last]
+        yield part

@@ -50,13 +50,15 @@ def certified_gap(model: Any, X: Any, y: NDArray[np.int8], C: float, gamma: floa
     """
     X = X.astype(np.float64)
     support = np.asarray(model.support_)
-    coefficients = np.asarray(model.dual_coef_[0], dtype=np.float64)
+    dual_coef = model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else model.dual_coef_
+    coefficients = model.scale_[0] * np.asarray(dual_coef[0], dtype=np.float64)
+    bias = model.scale_[0] * model.intercept_[0]
     signs = y[support].astype(np.float64)
     alpha = np.maximum(signs * coefficients, 0.0)  # a coefficient of the wrong sign is no part of a dual point
     functions = np.array([coefficients, np.where(signs > 0, alpha, 0.0), np.where(signs < 0, -alpha, 0.0)])
     values = combinations(X, X[support], functions, gamma)
     norm = math.sqrt(max(float(coefficients @ values[support, 0]), 0.0))
-    loss = float(np.maximum(0.0, 1.0 - y * (values[:, 0] + float(model.intercept_[0]))).mean())
+    loss = float(np.maximum(0.0, 1.0 - y * (values[:, 0] + float(bias))).mean())
     primal = 0.5 * norm**2 + C * len(y) * loss
     caps = C * _multiplicities(X, y)[support]
     dual = _dual_value(functions[1:], values[support, 1:], alpha, signs, caps, balanced=bool(model.fit_intercept))

@@ -39,7 +39,7 @@ class PegasosClassifier(RowBaseline):
         The model is the last iterate, as published, the mean of all of them, or of the later half to three quarters.
     tol : float, default=0.05
         Stop at this relative gap, ``gap_``. The dual point is what the iterates give: the bound closes slowly.
-    max_iter : int, default=100000
+    max_iter : int, default=20000
     kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
     n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
     callback
@@ -77,7 +77,7 @@ class PegasosClassifier(RowBaseline):
     project: bool = False
     average: str = "last"
     tol: float = 0.05
-    max_iter: int = 100_000
+    max_iter: int = 20_000
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "alpha": positive("It is the weight λ of ½‖w‖² beside the mean loss; 1/(C·n) in terms of an SVC's C."),
@@ -112,7 +112,7 @@ class NormBallSGDClassifier(RowBaseline):
         The model is the mean of all iterates, of the later half to three quarters of them, or the last one.
     tol : float, default=0.05
         Stop at this relative gap, ``gap_``.
-    max_iter : int, default=100000
+    max_iter : int, default=20000
     kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
     n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
     callback
@@ -146,7 +146,7 @@ class NormBallSGDClassifier(RowBaseline):
     _: KW_ONLY
     average: str = "uniform"
     tol: float = 0.05
-    max_iter: int = 100_000
+    max_iter: int = 20_000
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "radius": positive("It is the largest norm that w may have."),

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from slackwater.estimators.documented import Documented
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters, positive, whole_from
 from slackwater.estimators.validation import check_rows, check_targets, seed_of
 from slackwater.examples import distinct_examples
@@ -21,7 +22,7 @@ from slackwater.points import as_points
 
 
 @dataclass(eq=False, repr=False)
-class FourierSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FourierSVC(Documented, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""The Gaussian kernel approximated by random Fourier features, and the optimum of the linear SVM over them.
 
     .. math::
@@ -115,7 +116,7 @@ class FourierSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         targets = check_targets(y, X.shape[0], sample_weight, self.class_weight)
         points = as_points(X)
         distinct = distinct_examples(points, targets.codes, targets.weights)
-        gamma = resolve_gamma(self.gamma, points, targets.weights)
+        gamma = resolve_gamma(self.gamma, points)
         seed = seed_of(self.random_state)
         self._map: Any = FourierMap.drawn(X.shape[1], self.n_pairs, gamma, np.random.default_rng(seed))
         order = distinct.kept[distinct.order]  # by content: the model does not depend on the order of the rows

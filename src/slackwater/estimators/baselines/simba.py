@@ -44,7 +44,8 @@ class SIMBAClassifier(Baseline):
         Slack allowed on average per unit of weight; 0 is the hard margin.
     tol : float, default=0.05
         Stop at this relative duality gap, ``gap_``.
-    max_iter : int, default=100000 class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
+    max_iter : int, default=10000
+    class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
     n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state,
     callback
         As in ``SBPClassifier``; ``max_kernel_evals`` is in inner products.
@@ -72,7 +73,7 @@ class SIMBAClassifier(Baseline):
     nu: float = 0.01
     _: KW_ONLY
     tol: float = 0.05
-    max_iter: int = 100_000
+    max_iter: int = 10_000
 
     kernel: ClassVar[str] = "linear"
     _rules: ClassVar[Mapping[str, Rule]] = {"nu": NU, **TOL, **TRAINING_RULES}

@@ -1,0 +1,30 @@
+"""The forms in which attributes of a fitted model are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+def like(container: Any, values: NDArray[np.float64]) -> Any:
+    """The values as they are, or in the kind of sparse matrix that the container is."""
+    return type(container)(values) if sparse.issparse(container) else values
+
+
+def read_only(values: Any) -> Any:
+    """The same array or sparse matrix, which cannot be changed: it is derived, and a change would have no effect."""
+    if sparse.issparse(values):
+        values.sum_duplicates()  # which others would do in place
+    (values.data if sparse.issparse(values) else values).flags.writeable = False
+    return values
+
+
+def one_or_all(values: list[float]) -> Any:
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

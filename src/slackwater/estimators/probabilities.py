@@ -1,0 +1,138 @@
+"""Class probabilities by scikit-learn's calibration of decision values that a cross-validation has made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from slackwater.estimators.one_vs_one import OneVsOneClassifier
+from slackwater.estimators.validation import take
+
+_FOLDS = 5  # as in LIBSVM
+
+
+class Probabilities(OneVsOneClassifier):
+    """A classifier that has ``predict_proba`` where ``probability`` is True."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on X and y; with ``probability=True``, calibrate decision values of a cross-validation as well.
+
+        Parameters, returns and raises as in ``KernelClassifier.fit``.
+        """
+        super().fit(X, y, sample_weight)
+        self._calibrator: Any = None
+        if self._estimates_probabilities():
+            model = clone(self).set_params(
+                probability=False,
+                decision_function_shape="ovr",
+                warm_start=False,
+                checkpoint=None,
+                verbose=0,
+            )
+            self._calibrator = calibrator(model, X, column_or_1d(y), sample_weight, self._seed())
+        return self
+
+    def _estimates_probabilities(self) -> bool:
+        return self.probability is not False and self.probability != "deprecated" and bool(self.probability)
+
+    def _check_probability(self) -> bool:
+        if not self._estimates_probabilities():
+            raise AttributeError("predict_proba is not available when probability=False")
+        return True
+
+    @available_if(_check_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes; only with ``probability=True``.
+
+        They are the calibrated decision values of the model. The class of the largest one is that of ``predict`` but
+        for rows near a boundary.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (m, d)
+            (m, n) kernel values for kernel="precomputed".
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            In the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        if self._calibrator is None:
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False. Call fit again, with "
+                "probability=True."
+            )
+        values = self._class_values(X)
+        return np.asarray(self._calibrator.predict_proba(values.reshape(len(values), -1)))
+
+    @available_if(_check_probability)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of ``predict_proba``; only with ``probability=True``.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        with np.errstate(divide="ignore"):  # a probability of 0 has the logarithm -inf
+            return np.asarray(np.log(self.predict_proba(X)))
+
+
+class DecisionValues(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose input is the decision values themselves: what is calibrated are values, not a model."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionValues:
+        """Learn which classes there are."""
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The input: (m,) for two classes, else (m, n_classes)."""
+        return np.asarray(X[:, 0] if len(self.classes_) == 2 else X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the largest value."""
+        values = self.decision_function(X)
+        return np.asarray(self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)])
+
+
+def calibrator(model: Any, X: Any, y: NDArray[Any], sample_weight: Any, seed: int) -> CalibratedClassifierCV:
+    """From decision values to probabilities, learned from values at rows that their models were not trained on.
+
+    ``model`` is an unfitted classifier with a column of decision values for each class. What comes back takes decision
+    values. This is ``CalibratedClassifierCV(model, ensemble=False)``, with the user's own model as the one that was
+    fitted to all rows, so that it is neither fitted nor kept twice. A class of a single row cannot be left out of the
+    training: values are then those at the training rows.
+    """
+    weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), len(y))
+    if weights is not None and not (weights > 0.0).all():
+        counted = np.flatnonzero(weights > 0.0)
+        X, y, weights = _rows(model, X, counted), y[counted], weights[counted]
+    everything = [(np.arange(len(y)), np.arange(len(y)))]
+    folds = min(_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
+    splits = StratifiedKFold(folds, shuffle=True, random_state=seed) if folds > 1 else everything
+    given = {} if weights is None else {"sample_weight": weights}
+    with config_context(enable_metadata_routing=False):  # the weights are meant for everybody here
+        values = cross_val_predict(model, X, y, cv=splits, method="decision_function", params=given)
+        values = values.reshape(len(y), -1)
+        return CalibratedClassifierCV(DecisionValues(), ensemble=False, cv=everything).fit(values, y, **given)
+
+
+def _rows(model: Any, X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows; of a matrix of kernel values their columns, too."""
+    chosen = take(X, rows)
+    return chosen[:, rows] if model.kernel == "precomputed" else chosen
