@@ -273,7 +273,8 @@ class SVC(Probabilities):
     def _solver(self, n_classes: int) -> DualBlocks:
         coupling = Balanced() if self.fit_intercept else Free()
         together = 1 if n_classes == 2 or self._trains_pairs(n_classes) else n_classes
-        return DualBlocks(min(float(self.C), HARD_MARGIN), coupling, together)
+        C = float(self.C) if math.isfinite(self.C) else HARD_MARGIN
+        return DualBlocks(C, coupling, together)
 
     def _limits(self) -> list[StoppingRule]:
         return [*super()._limits(), BoundStalled()]
