@@ -104,7 +104,7 @@ class PortableClassifier(StorableClassifier):
         ------
         ValueError
             Where the format has no place for the model: labels other than whole numbers, the Laplacian kernel, a kernel
-            of one's own.
+            of one's own, ``break_ties=True``.
         """
         check_is_fitted(self)
         replace_file(Path(path), libsvm.to_text(self._kernel_model("to_libsvm")))
@@ -171,6 +171,7 @@ class PortableClassifier(StorableClassifier):
             intercept=fitted.intercept_,
             scores_by_pair=in_pairs and fitted.decision_function_shape == "ovo",
             break_ties=in_pairs and fitted.break_ties,
+            is_inner_product=kernel is not None and self._kernel.is_inner_product,
         )
 
     # ---- back from a file

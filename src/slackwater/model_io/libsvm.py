@@ -55,6 +55,11 @@ def to_text(model: KernelModel) -> bytes:
     """The file; ValueError where the format has no place for the model."""
     kernel = "precomputed" if model.kernel is None else _libsvm_kernel(model.kernel)
     _require_whole_labels(model.classes)
+    if model.break_ties:
+        raise ValueError(
+            "break_ties must be False for LIBSVM's text, got True: LIBSVM takes the first of the classes with as many "
+            "votes. Use set_params(break_ties=False) to do so, too, or save or to_onnx."
+        )
     blocks = _LAYOUTS[model.form](model)
     lines = ["svm_type c_svc", f"kernel_type {kernel}"]
     lines += [f"{name} {_number(model.kernel.parameters[name])}" for name in _PARAMETERS[kernel] if model.kernel]

@@ -59,6 +59,7 @@ class KernelModel:
     intercept: Doubles  # (functions,); one-vs-one: (pairs,)
     scores_by_pair: bool = False  # decision_function_shape="ovo"
     break_ties: bool = False
+    is_inner_product: bool = False  # the kernel is, so that a function is a vector of the features
 
     @property
     def n_classes(self) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.estimators.loading import estimator_classes
@@ -57,14 +56,13 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
 
 
 def _shapes(operator: Any) -> None:
-    from skl2onnx.common.data_types import guess_data_type, guess_tensor_type
+    from skl2onnx.common import data_types
 
     model = operator.raw_operator._kernel_model("skl2onnx")
     rows = operator.inputs[0].get_first_dimension()
-    labels = onnx_labels(model)
-    label_type = guess_data_type(labels.astype(str) if labels.dtype == object else labels, shape=[rows])
-    operator.outputs[0].type = label_type[0][1] if isinstance(label_type, list) else label_type
-    scores = guess_tensor_type(operator.inputs[0].type)
+    kinds = {"b": "BooleanTensorType", "i": "Int64TensorType", "f": "DoubleTensorType", "O": "StringTensorType"}
+    operator.outputs[0].type = getattr(data_types, kinds[onnx_labels(model).dtype.kind])([rows])
+    scores = data_types.guess_tensor_type(operator.inputs[0].type)
     scores.shape = [rows, *score_shape(model)[1:]]
     operator.outputs[1].type = scores
 
@@ -88,19 +86,16 @@ class _ContainerGraph:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    from skl2onnx.common.data_types import DoubleTensorType
+    from onnx import TensorProto
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
-    dtype = TYPES[isinstance(operator.inputs[0].type, DoubleTensorType)]
+    given = operator.inputs[0].type
+    dtype = TYPES[isinstance(given, DoubleTensorType)]
     graph = _ContainerGraph(scope, container)
     rows = operator.inputs[0].full_name
-    if np.dtype(dtype) == np.float32 and not _is_float(operator.inputs[0].type):
-        rows = graph.node("Cast", rows, to=1)  # TensorProto.FLOAT: whole numbers, say
+    if not isinstance(given, DoubleTensorType | FloatTensorType):  # whole numbers, say
+        rows = graph.node("Cast", rows, to=TensorProto.FLOAT)
     labels, scores = add_classifier(graph, operator.raw_operator._kernel_model("skl2onnx"), rows, dtype)
     for name, variable in zip((labels, scores), operator.outputs, strict=True):
         container.add_node("Identity", [name], [variable.full_name], name=scope.get_unique_operator_name("Identity"))
 
-
-def _is_float(kind: Any) -> bool:
-    from skl2onnx.common.data_types import FloatTensorType
-
-    return isinstance(kind, FloatTensorType)

@@ -117,12 +117,24 @@ def add_classifier(graph: Graph, model: KernelModel, rows: str, dtype: np.dtype[
             f"an ONNX model must be smaller than 2 GB, and {n} support vectors of {d} features are not. "
             "Use compress to have fewer support vectors."
         )
-    values = _kernel_values(graph, model, rows, dtype)
+    values = _decision_values(graph, model, rows, dtype)
     codes, scores = _FORMS[model.form](graph, model, values, dtype)
     return str(graph.node("Gather", graph.constant(onnx_labels(model)), codes, axis=0)), scores
 
 
-# ---- kernel values
+# ---- decision values
+
+
+def _decision_values(graph: Graph, model: KernelModel, rows: str, dtype: np.dtype[Any]) -> str:
+    """Values of all functions: (rows, functions), where one-vs-one has a function for each pair of classes."""
+    pairs = model.form is Form.ONE_VS_ONE
+    if model.is_inner_product:  # w itself is smaller, and loses no digits to sums that cancel
+        coefficients = model.pair_coefficients.dense if pairs else model.dual_coef
+        return _gemm(graph, rows, coefficients @ model.dense_support().astype(np.float64), model.intercept, dtype)
+    values = _kernel_values(graph, model, rows, dtype)
+    if pairs:
+        return _pair_values(graph, model, values, dtype)
+    return _gemm(graph, values, model.dual_coef, model.intercept, dtype)
 
 
 def _kernel_values(graph: Graph, model: KernelModel, rows: str, dtype: np.dtype[Any]) -> str:
@@ -136,10 +148,6 @@ def _gemm(graph: Graph, rows: str, factor: NDArray[Any], added: NDArray[Any] | f
     """rows · factorᵀ + added. A scale belongs into the factor: Gemm's own is in single precision."""
     shift = np.broadcast_to(np.asarray(added, dtype), (len(factor),))
     return str(graph.node("Gemm", rows, graph.constant(factor.T.astype(dtype)), graph.constant(shift)))
-
-
-def _linear(graph: Graph, rows: str, support: Any, parameters: dict[str, Any], dtype: np.dtype[Any]) -> str:
-    return _gemm(graph, rows, support, 0.0, dtype)
 
 
 def _polynomial(graph: Graph, rows: str, support: Any, parameters: dict[str, Any], dtype: np.dtype[Any]) -> str:
@@ -178,12 +186,12 @@ def _laplacian(graph: Graph, rows: str, support: Any, parameters: dict[str, Any]
         graph.constant(support.T.astype(dtype)),
         outputs=2,
         num_scan_inputs=2,
-        body=_distance_body(dtype),
+        body=_distance_body(len(support), dtype),
     )
     return str(graph.node("Exp", graph.node("Mul", distances, graph.constant(np.array(-parameters["gamma"], dtype)))))
 
 
-def _distance_body(dtype: np.dtype[Any]) -> Any:
+def _distance_body(n: int, dtype: np.dtype[Any]) -> Any:
     """One step of that sum: |x_f - z_f| of all rows and support vectors is added. Scan wants an output a step, too."""
     from onnx import helper
 
@@ -196,16 +204,13 @@ def _distance_body(dtype: np.dtype[Any]) -> Any:
         helper.make_node("Identity", ["nothing"], ["done"]),
     ]
     constants = [tensor("last_axis", np.array([1], np.int64)), tensor("nothing", np.zeros(1, dtype))]
-    inputs = [helper.make_tensor_value_info(name, kind, None) for name in ("before", "left", "right")]
-    outputs = [
-        helper.make_tensor_value_info("after", kind, None),
-        helper.make_tensor_value_info("done", kind, [1]),
-    ]
+    shapes: dict[str, list[Any]] = {"before": ["rows", n], "left": ["rows"], "right": [n], "after": ["rows", n], "done": [1]}
+    infos = {name: helper.make_tensor_value_info(name, kind, shape) for name, shape in shapes.items()}
+    inputs, outputs = [infos[name] for name in ("before", "left", "right")], [infos["after"], infos["done"]]
     return helper.make_graph(nodes, "add_feature", inputs, outputs, constants)
 
 
 _KERNELS = {
-    "linear": _linear,
     "poly": _polynomial,
     "rbf": _gaussian,
     "laplacian": _laplacian,
@@ -213,32 +218,33 @@ _KERNELS = {
 }
 
 
-# ---- from kernel values to classes and scores
+# ---- from decision values to classes and scores
 
 
 def _two_classes(graph: Graph, model: KernelModel, values: str, dtype: np.dtype[Any]) -> tuple[str, str]:
-    column = _gemm(graph, values, model.dual_coef, model.intercept, dtype)
-    scores = graph.node("Squeeze", column, *_integers(graph, [1]))
-    return _codes(graph, graph.node("Greater", scores, graph.constant(np.array(0.0, dtype)))), scores
+    from onnx import TensorProto
+
+    scores = graph.node("Squeeze", values, *_integers(graph, [1]))
+    positive = graph.node("Greater", scores, graph.constant(np.array(0.0, dtype)))
+    return graph.node("Cast", positive, to=TensorProto.INT64), scores
 
 
 def _one_vs_rest(graph: Graph, model: KernelModel, values: str, dtype: np.dtype[Any]) -> tuple[str, str]:
-    scores = _gemm(graph, values, model.dual_coef, model.intercept, dtype)
-    return _largest(graph, scores), scores
+    return _largest(graph, values), values
 
 
 def _one_vs_one(graph: Graph, model: KernelModel, values: str, dtype: np.dtype[Any]) -> tuple[str, str]:
     """``votes.winners`` and ``votes.scores``: a value of 0 is a vote for the second class, in the scores for the first."""
-    pairs = _pair_values(graph, model, values, dtype)
     zero = graph.constant(np.array(0.0, dtype))
-    votes = _votes(graph, model, graph.node("Greater", pairs, zero), dtype)
+    votes = _votes(graph, model, graph.node("Greater", values, zero), dtype)
     if model.scores_by_pair:
-        return _largest(graph, votes), pairs
-    numbers, signs, _ = _own_pairs(graph, model, dtype)
-    sums = _row_sums(graph, graph.node("Mul", graph.node("Gather", pairs, numbers, axis=1), signs), 2, keep=False)
+        return _largest(graph, votes), values
+    own = graph.node("Gather", values, graph.constant(_own_pairs(model)), axis=1)
+    signs = graph.constant(np.where(_is_second(model), -1.0, 1.0).astype(dtype))
+    sums = _row_sums(graph, graph.node("Mul", own, signs), 2, keep=False)
     three, one = (graph.constant(np.array(value, dtype)) for value in (3.0, 1.0))
     bound = graph.node("Mul", three, graph.node("Add", graph.node("Abs", sums), one))
-    counted = _votes(graph, model, graph.node("GreaterOrEqual", pairs, zero), dtype)
+    counted = _votes(graph, model, graph.node("GreaterOrEqual", values, zero), dtype)
     scores = graph.node("Add", counted, graph.node("Div", sums, bound))
     return _largest(graph, scores if model.break_ties else votes), scores
 
@@ -264,20 +270,23 @@ def _pair_values(graph: Graph, model: KernelModel, values: str, dtype: np.dtype[
     return str(graph.node("Add", both, graph.constant(model.intercept.astype(dtype))))
 
 
-def _own_pairs(graph: Graph, model: KernelModel, dtype: np.dtype[Any]) -> tuple[str, str, str]:
-    """For each class, its k - 1 pairs: their numbers, 1 or -1 where it is the first or the second, 0 or 1 likewise."""
-    numbers = np.stack(model.pair_coefficients.pairs_with).astype(np.int64)
-    is_second = np.arange(model.n_classes - 1) < np.arange(model.n_classes)[:, None]
-    signs = np.where(is_second, -1.0, 1.0).astype(dtype)
-    return graph.constant(numbers), graph.constant(signs), graph.constant(is_second.astype(dtype))
+def _own_pairs(model: KernelModel) -> NDArray[np.int64]:
+    """The numbers of the k - 1 pairs of each class."""
+    return np.stack(model.pair_coefficients.pairs_with).astype(np.int64)
+
+
+def _is_second(model: KernelModel) -> NDArray[np.bool_]:
+    """Whether a class is the second one of each of its pairs."""
+    return np.arange(model.n_classes - 1) < np.arange(model.n_classes)[:, None]
 
 
 def _votes(graph: Graph, model: KernelModel, for_first: str, dtype: np.dtype[Any]) -> str:
     from onnx import helper
 
-    numbers, signs, offsets = _own_pairs(graph, model, dtype)
+    second = _is_second(model)
+    signs, offsets = (graph.constant(table.astype(dtype)) for table in (np.where(second, -1.0, 1.0), second))
     won = graph.node("Cast", for_first, to=helper.np_dtype_to_tensor_dtype(dtype))
-    own = graph.node("Gather", won, numbers, axis=1)  # (rows, classes, pairs of a class)
+    own = graph.node("Gather", won, graph.constant(_own_pairs(model)), axis=1)  # (rows, classes, pairs of a class)
     return _row_sums(graph, graph.node("Add", graph.node("Mul", own, signs), offsets), 2, keep=False)
 
 
@@ -288,12 +297,6 @@ def _row_sums(graph: Graph, values: str, axis: int, keep: bool = True) -> str:
 def _largest(graph: Graph, scores: str) -> str:
     """The first of the largest, as NumPy has it."""
     return str(graph.node("ArgMax", scores, axis=1, keepdims=0))
-
-
-def _codes(graph: Graph, positive: str) -> str:
-    from onnx import TensorProto
-
-    return str(graph.node("Cast", positive, to=TensorProto.INT64))
 
 
 def _integers(graph: Graph, *values: list[int]) -> list[str]:
