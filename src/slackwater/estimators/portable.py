@@ -86,7 +86,7 @@ class PortableClassifier(StorableClassifier):
     """A kernel expansion that can be written in other programs' formats, too."""
 
     _kernel: Any
-    _internal_names: ClassVar[tuple[str, ...]] = ("_in_pairs",)
+    _internal_names: ClassVar[tuple[str, ...]] = ()  # private attributes that predictions need
 
     def to_libsvm(self, path: Any) -> None:
         """Write the fitted model as LIBSVM's text, which ``svm-predict`` and ``slackwater.load`` read.
@@ -186,7 +186,7 @@ class PortableClassifier(StorableClassifier):
         return StoredKernel(_name_of(kernel), {}, custom=True, probe=_probe(kernel, self.support_vectors_))  # type: ignore[attr-defined]
 
     def _internals(self) -> dict[str, Any]:
-        return {name[1:]: getattr(self, name) for name in self._internal_names if hasattr(self, name)}
+        return {name[1:]: getattr(self, name) for name in self._internal_names}
 
     def _kernel_model(self, purpose: str) -> KernelModel:
         kernel = self._stored_kernel()
@@ -218,9 +218,10 @@ class PortableClassifier(StorableClassifier):
 
     def _restore(self, model: StoredModel, kernel: Any) -> None:
         self._kernel = self._restored_kernel(model, kernel)
+        if set(model.internals) != {name[1:] for name in self._internal_names}:
+            raise ModelFileError(f"internals must be those of {model.estimator}, got {sorted(model.internals)}"[:200])
         for name in self._internal_names:
-            if name[1:] in model.internals:
-                setattr(self, name, model.internals[name[1:]])
+            setattr(self, name, model.internals[name[1:]])
         set_attributes(self, model.attributes)
         require_expansion(self)
         if model.kernel is not None and model.kernel.custom:

@@ -214,7 +214,7 @@ def _header(fields: dict[str, list[str]]) -> _Header:
             "probA and probB of the LIBSVM model are ignored: predict does not use them. For probabilities use "
             "sklearn.calibration.CalibratedClassifierCV.",
             UserWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
     return _Header(kernel, _kernel_parameters(kernel, fields), np.array(labels), np.array(counts), total, rho)
 
