@@ -88,7 +88,9 @@ def test_svm_predict_gives_our_labels_with_a_precomputed_kernel(tmp_path, multi_
 
 
 @needs_libsvm
-@pytest.mark.parametrize("options", ["-t 0", "-t 1 -d 2 -r 1", "-t 2 -g 0.1", "-t 2 -b 1", "-t 3 -g 0.05", "-s 1 -n 0.2"])
+@pytest.mark.parametrize(
+    "options", ["-t 0", "-t 1 -d 2 -r 1", "-t 2 -g 0.1", "-t 2 -b 1", "-t 3 -g 0.05", "-s 1 -n 0.2"]
+)
 @pytest.mark.parametrize("classes", [2, 4])
 def test_load_reads_what_svm_train_wrote(tmp_path, options, classes):
     """Also with labels in an order of their own, by which LIBSVM decides between classes with as many votes."""
@@ -143,7 +145,11 @@ def test_indices_from_zero_on_are_columns_from_zero_on(tmp_path):
     [
         (SVC(), WORDS, r"labels must be whole numbers.*got 'ash'.*LabelEncoder"),
         (SVC(), np.array([0, 1, 2, 2**40]), r"labels must be whole numbers up to 2147483647"),
-        (SVC(kernel="laplacian"), np.arange(4), r"kernel must be one of linear, poly, rbf, sigmoid.*got 'laplacian'.*to_onnx"),
+        (
+            SVC(kernel="laplacian"),
+            np.arange(4),
+            r"kernel must be one of linear, poly, rbf, sigmoid.*got 'laplacian'.*to_onnx",
+        ),
         (SVC(kernel=rbf_values), np.arange(4), r"kernel must be one that the library knows.*'rbf_values'.*save"),
         (SVC(break_ties=True), np.arange(4), r"break_ties must be False.*set_params"),
     ],

@@ -38,7 +38,9 @@ ESTIMATORS = [
     SVC(break_ties=True, class_weight={0: 2.0, 1: 0.5}),
     SVC(kernel=Gaussian(0.3)),
     SBPClassifier(max_iter=200),
-    SBPClassifier(max_iter=200, fit_intercept=True, random_state=np.random.RandomState(0), callback=lambda moment: None),
+    SBPClassifier(
+        max_iter=200, fit_intercept=True, random_state=np.random.RandomState(0), callback=lambda moment: None
+    ),
     PegasosClassifier(max_iter=300),
     NormBallSGDClassifier(max_iter=300),
     SDCAClassifier(max_iter=300),
@@ -308,7 +310,12 @@ def test_a_write_that_fails_leaves_the_old_file(saved, monkeypatch, failure, mom
 def test_a_full_device_is_an_error_of_the_system(saved, monkeypatch):
     model, path, before = saved
     real_open = open
-    monkeypatch.setattr("builtins.open", lambda name, mode="r", *a, **k: real_open("/dev/full" if mode == "xb" else name, mode[-2:].replace("x", "w"), *a, **k))
+    monkeypatch.setattr(
+        "builtins.open",
+        lambda name, mode="r", *a, **k: real_open(
+            "/dev/full" if mode == "xb" else name, mode[-2:].replace("x", "w"), *a, **k
+        ),
+    )
     with pytest.raises(OSError, match="No space left"):
         model.save(path)
     assert path.read_bytes() == before
@@ -338,7 +345,9 @@ def test_pickle_and_joblib_round_trips(tmp_path):
         assert_same_model(joblib.load(tmp_path / "m.joblib"), model, unseen())
 
 
-@pytest.mark.parametrize("estimator", [SVC(), SVC(kernel="linear", multi_class="ovr"), SBPClassifier(max_iter=100)], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [SVC(), SVC(kernel="linear", multi_class="ovr"), SBPClassifier(max_iter=100)], ids=str
+)
 def test_skops_round_trip(tmp_path, estimator):
     skops = pytest.importorskip("skops.io")
     X, y = four_classes()
@@ -364,7 +373,13 @@ def test_no_pickle_is_ever_read(tmp_path):
         with pytest.raises(ModelFileError, match="pickle"):
             load(tmp_path / "m")
     with zipfile.ZipFile(tmp_path / "m", "w") as archive:
-        archive.writestr("header.npy", b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }".ljust(118) + pickle.dumps(Exploit()))
+        archive.writestr(
+            "header.npy",
+            b"\x93NUMPY\x01\x00"
+            + (118).to_bytes(2, "little")
+            + b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }".ljust(118)
+            + pickle.dumps(Exploit()),
+        )
     with pytest.raises(ModelFileError):
         load(tmp_path / "m")
     assert not (tmp_path / "owned").exists()

@@ -60,7 +60,9 @@ def test_onnxruntime_gives_our_labels_and_scores(estimator, classes, dtype):
     assert_same_answers(model.to_onnx(dtype=dtype), model, unseen(), dtype)
 
 
-@pytest.mark.parametrize("labels", [WORDS, WORDS.astype(object), np.array([0.0, 2.0, 4.0, 6.0]), np.array([9, 8, 7, -1])], ids=str)
+@pytest.mark.parametrize(
+    "labels", [WORDS, WORDS.astype(object), np.array([0.0, 2.0, 4.0, 6.0]), np.array([9, 8, 7, -1])], ids=str
+)
 def test_labels_keep_their_type(labels):
     X, y = four_classes()
     model = SVC().fit(X, labels[y])

@@ -22,6 +22,7 @@ from slackwater.workers import Workers, thread_count
 _FIRST_SIZE = 8  # tried with max_loss, then twice as many, and so on
 _SINGLE_FROM = 2**26  # kernel values of examples and members, from which on they are kept in single precision
 _MAX_PAIR_VALUES = 2**28  # decision values of pairs at the support vectors: 2 GB
+_RIDGE = 1e-9  # of the largest K(x, x); members have more than a tenth of that outside of the span of the others
 
 Doubles = NDArray[np.float64]
 
@@ -133,8 +134,8 @@ class _Reduction:
         in_pairs = getattr(estimator, "_in_pairs", False)
         if in_pairs and self.n * len(estimator.intercept_) > _MAX_PAIR_VALUES:
             raise ValueError(
-                f"compress must hold {len(estimator.intercept_)} pairs of classes at {self.n} support vectors in memory, "
-                f"more than {_MAX_PAIR_VALUES} numbers. Use multi_class='ovr' for so many classes."
+                f"compress holds the values of {len(estimator.intercept_)} pairs of classes at {self.n} support vectors "
+                f"in memory, at most {_MAX_PAIR_VALUES} numbers. Use multi_class='ovr' for so many classes."
             )
         self._functions = PairCoefficients(dense, estimator.n_support_).dense if in_pairs else dense
         self._columns = _KernelColumns(estimator, None if data is None else data.X)
@@ -245,9 +246,9 @@ def _losses(new: Any, data: _Data) -> dict[str, Any]:
 def _classes_of_support(estimator: Any, data: _Data | None) -> NDArray[np.intp]:
     """The class of each support vector."""
     if hasattr(estimator, "_in_pairs"):
-        return np.repeat(np.arange(len(estimator.classes_)), estimator.n_support_)
+        return np.asarray(np.repeat(np.arange(len(estimator.classes_)), estimator.n_support_))
     if data is not None and data.targets is not None:
-        return data.targets.codes[estimator.support_]
+        return np.asarray(data.targets.codes[estimator.support_])
     if len(estimator.classes_) == 2:  # coefficients have the sign of their label
         return (np.asarray(estimator.dual_coef_)[0] > 0).astype(np.intp)
     raise ValueError(
@@ -315,18 +316,16 @@ def _precomputed(estimator: Any, X: Any) -> Any:
     if X is None or X.shape != (n, n):
         got = "None" if X is None else f"the shape {X.shape}"
         raise ValueError(
-            f"X must be the {n} × {n} kernel values of the training rows to compress a model with kernel='precomputed', "
+            f"X must be the {n} × {n} kernel values of the training rows to compress a model with a precomputed kernel, "
             f"got {got}. The model does not keep them."
         )
     return X[np.ix_(estimator.support_, estimator.support_)]
 
 
 def _factor(gram: Doubles) -> Doubles:
-    """The Cholesky factor; on a copy with as much added to the diagonal as it needs to exist."""
-    added = 0.0
-    scale = float(gram.diagonal().max(initial=0.0))
-    while True:
-        try:
-            return np.linalg.cholesky(gram + added * np.eye(len(gram)))
-        except np.linalg.LinAlgError:
-            added = max(10.0 * added, 1e-14 * scale)
+    """The Cholesky factor; of members that are nearly dependent, with a trace of the diagonal added."""
+    try:
+        found = np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        found = np.linalg.cholesky(gram + _RIDGE * float(gram.diagonal().max()) * np.eye(len(gram)))
+    return np.asarray(found, dtype=np.float64)

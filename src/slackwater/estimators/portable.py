@@ -228,7 +228,7 @@ class PortableClassifier(StorableClassifier):
             _require_same_kernel(model.kernel, self._kernel, self.support_vectors_)  # type: ignore[attr-defined]
 
     def _restored_kernel(self, model: StoredModel, given: Any) -> Kernel | None:
-        precomputed = self.kernel == "precomputed"  # type: ignore[has-type]
+        precomputed = getattr(self, "kernel", None) == "precomputed"
         if model.kernel is None and not precomputed:
             raise ModelFileError("it must name its kernel")
         if model.kernel is None or precomputed:
@@ -238,7 +238,7 @@ class PortableClassifier(StorableClassifier):
         else:
             kernel = make_kernel(given)
         if "kernel" not in model.parameters and "kernel" in self.get_params(deep=False):  # type: ignore[attr-defined]
-            self.kernel = given if model.kernel.custom else kernel
+            self.set_params(kernel=given if model.kernel.custom else kernel)  # type: ignore[attr-defined]
         return kernel
 
 

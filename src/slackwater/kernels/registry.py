@@ -77,9 +77,7 @@ def kernel_of(name: str, parameters: Mapping[str, Any]) -> Kernel:
     if unknown:
         raise ValueError(f"parameters of a kernel must be gamma, degree and coef0, got {', '.join(sorted(unknown))}.")
     gamma = parameters.get("gamma", "scale")
-    return KERNELS[name](
-        lambda: resolve_gamma(gamma), parameters.get("degree", 3), float(parameters.get("coef0", 0.0))
-    )
+    return KERNELS[name](lambda: resolve_gamma(gamma), parameters.get("degree", 3), float(parameters.get("coef0", 0.0)))
 
 
 def is_built_in(kernel: Kernel) -> bool:

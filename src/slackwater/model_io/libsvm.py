@@ -7,6 +7,7 @@ coefficients: for its pairs with all other classes, in their order.
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -182,7 +183,9 @@ def _header_lines(lines: list[bytes]) -> tuple[int, dict[str, list[str]]]:
             return number, fields
         if not words or words[0] not in (*_SINGLE, *_SEVERAL):
             shown = " ".join(words)[:40]
-            raise ModelFileError(f"line {number} must begin with one of {', '.join((*_SINGLE, *_SEVERAL))}, got {shown!r}")
+            raise ModelFileError(
+                f"line {number} must begin with one of {', '.join((*_SINGLE, *_SEVERAL))}, got {shown!r}"
+            )
         if words[0] in fields or (words[0] in _SINGLE and len(words) != 2):
             raise ModelFileError(f"line {number} must be the only one of {words[0]}, with one value")
         fields[words[0]] = words[1:]
@@ -271,7 +274,7 @@ def _entry(line: bytes, number: int, n_coefficients: int) -> _Entry:
             raise ModelFileError(f"{name} must have index:value after its coefficients, got {word[:40]!r}")
         indices.append(_whole(index, f"{name}: an index"))
         values.append(_real(value, f"{name}: a value"))
-    rising = all(a < b for a, b in zip(indices, indices[1:], strict=False))
+    rising = all(one < next_one for one, next_one in itertools.pairwise(indices))
     if indices and (not rising or indices[0] < 0 or indices[-1] > _LARGEST_INDEX):
         raise ModelFileError(f"{name} must have indices from 0 to {_LARGEST_INDEX} in rising order")
     return _Entry(coefficients, indices, values)
@@ -309,7 +312,9 @@ def _training_rows(entries: list[_Entry]) -> NDArray[np.intp]:
     for entry in entries:
         number = entry.values[0] if entry.indices[:1] == [0] else math.nan
         if not (number.is_integer() and 1 <= number <= _LARGEST_INDEX):
-            raise ModelFileError("support vectors of a precomputed kernel must be 0:number of a training row, from 1 on")
+            raise ModelFileError(
+                "support vectors of a precomputed kernel must be 0:number of a training row, from 1 on"
+            )
         rows.append(int(number) - 1)
     return np.array(rows, dtype=np.intp)
 

@@ -98,4 +98,3 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     labels, scores = add_classifier(graph, operator.raw_operator._kernel_model("skl2onnx"), rows, dtype)
     for name, variable in zip((labels, scores), operator.outputs, strict=True):
         container.add_node("Identity", [name], [variable.full_name], name=scope.get_unique_operator_name("Identity"))
-

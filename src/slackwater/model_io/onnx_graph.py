@@ -70,7 +70,10 @@ def to_model(model: KernelModel, dtype: np.dtype[Any]) -> Any:
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {dtype}. It is the type of X and scores.")
     graph = ModelGraph()
     labels, scores = add_classifier(graph, model, "X", dtype)
-    graph.nodes += [helper.make_node("Identity", [labels], ["label"]), helper.make_node("Identity", [scores], ["scores"])]
+    graph.nodes += [
+        helper.make_node("Identity", [labels], ["label"]),
+        helper.make_node("Identity", [scores], ["scores"]),
+    ]
     kind = helper.np_dtype_to_tensor_dtype(dtype)
     inputs = [helper.make_tensor_value_info("X", kind, [None, model.n_features])]
     outputs = [
@@ -204,7 +207,13 @@ def _distance_body(n: int, dtype: np.dtype[Any]) -> Any:
         helper.make_node("Identity", ["nothing"], ["done"]),
     ]
     constants = [tensor("last_axis", np.array([1], np.int64)), tensor("nothing", np.zeros(1, dtype))]
-    shapes: dict[str, list[Any]] = {"before": ["rows", n], "left": ["rows"], "right": [n], "after": ["rows", n], "done": [1]}
+    shapes: dict[str, list[Any]] = {
+        "before": ["rows", n],
+        "left": ["rows"],
+        "right": [n],
+        "after": ["rows", n],
+        "done": [1],
+    }
     infos = {name: helper.make_tensor_value_info(name, kind, shape) for name, shape in shapes.items()}
     inputs, outputs = [infos[name] for name in ("before", "left", "right")], [infos["after"], infos["done"]]
     return helper.make_graph(nodes, "add_feature", inputs, outputs, constants)
@@ -234,7 +243,7 @@ def _one_vs_rest(graph: Graph, model: KernelModel, values: str, dtype: np.dtype[
 
 
 def _one_vs_one(graph: Graph, model: KernelModel, values: str, dtype: np.dtype[Any]) -> tuple[str, str]:
-    """``votes.winners`` and ``votes.scores``: a value of 0 is a vote for the second class, in the scores for the first."""
+    """As ``votes.py``: a value of 0 is a vote for the second class in ``winners``, for the first in ``scores``."""
     zero = graph.constant(np.array(0.0, dtype))
     votes = _votes(graph, model, graph.node("Greater", values, zero), dtype)
     if model.scores_by_pair:

@@ -69,7 +69,10 @@ def _encode_array(array: NDArray[Any], name: str, arrays: Arrays) -> Any:
     if not is_plain_dtype(array.dtype):
         raise TypeError(f"{name} must be an array of numbers or text to be stored in a model file, got {array.dtype}.")
     if array.ndim == 1 and array.size <= _MAX_SHORT and array.dtype.itemsize <= _MAX_SHORT_ITEM:
-        return {"short": [encode(item, name, arrays) for item in array.tolist()], "dtype": array.dtype.newbyteorder("<").str}
+        return {
+            "short": [encode(item, name, arrays) for item in array.tolist()],
+            "dtype": array.dtype.newbyteorder("<").str,
+        }
     arrays[name] = array
     return {"array": name}
 
@@ -83,7 +86,10 @@ def _encode_sparse(matrix: Any, name: str, arrays: Arrays) -> Any:
 def _encode_mapping(value: Mapping[Any, Any], name: str, arrays: Arrays) -> Any:
     columns = [column for column in value.values() if isinstance(column, np.ndarray) and column.ndim == 1]
     if value and len(columns) == len(value) and len({len(column) for column in columns}) == 1:
-        arrays[name] = np.rec.fromarrays(columns, names=list(value)).view(np.ndarray)
+        table = np.empty(len(columns[0]), dtype=[(str(key), column.dtype) for key, column in value.items()])
+        for key, column in value.items():
+            table[str(key)] = column
+        arrays[name] = table
         return {"table": name}
     pairs = [
         [encode(key, name, arrays), encode(item, f"{name}.{number}", arrays)]
@@ -196,7 +202,9 @@ def _decode_float(stored: Any, arrays: Arrays) -> float:
 
 def _decode_decisions(stored: Any, arrays: Arrays) -> Decisions:
     rows = stored["decisions"]
-    if not isinstance(rows, list) or any(not isinstance(row, list) or len(row) != len(Decision._fields) for row in rows):
+    if not isinstance(rows, list) or any(
+        not isinstance(row, list) or len(row) != len(Decision._fields) for row in rows
+    ):
         raise ModelFileError(f"decisions must be rows of {len(Decision._fields)} values")
     found = Decisions()
     for row in rows:
