@@ -5,7 +5,8 @@
     ValueError
     ├── KernelError              a kernel returned something that is not a kernel value
     │   └── IndefiniteKernelError  a kernel is not positive semi-definite
-    └── CheckpointError          a checkpoint is damaged or belongs to another problem
+    ├── CheckpointError          a checkpoint is damaged or belongs to another problem
+    └── ModelFileError           a model file is damaged, of another kind, or lacks what is demanded at load
     UserWarning
     ├── ConvergenceWarning       scikit-learn's own: a budget ran out before the tolerance was met
     └── IndefiniteKernelWarning  the kernel is not positive semi-definite: trained without a duality gap
@@ -27,6 +28,7 @@ __all__ = [
     "IndefiniteKernelError",
     "IndefiniteKernelWarning",
     "KernelError",
+    "ModelFileError",
     "warn",
 ]
 
@@ -48,6 +50,10 @@ class IndefiniteKernelError(KernelError):
 
 class CheckpointError(ValueError):
     """A checkpoint file is damaged, or was written for other data or other parameters."""
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be loaded: it is damaged, of another kind, or needs something that was not passed."""
 
 
 class IndefiniteKernelWarning(UserWarning):

@@ -18,6 +18,7 @@ from slackwater.errors import ConvergenceWarning, warn
 from slackwater.estimators.documented import Documented
 from slackwater.estimators.layout import length, one_or_all, read_only
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
+from slackwater.estimators.portable import PortableClassifier
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.fitting.context import FitContext, Persistence, Stopping
 from slackwater.fitting.precision import with_fast_rows
@@ -57,7 +58,7 @@ _REMEDIES = {
 _VIOLATION = 10.0  # times tol, that the optimality conditions may be violated by: stopping.GapBelow
 
 
-class KernelClassifier(Documented, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from slackwater.callbacks import Model
 from slackwater.estimators.certified import CertifiedClassifier, FittedProblems
 from slackwater.estimators.layout import length, like, read_only
+from slackwater.estimators.model_checks import require, require_array
 from slackwater.estimators.scales import scales, spread
 from slackwater.estimators.validation import check_rows, take
 from slackwater.fitting.context import FitContext
@@ -19,6 +20,7 @@ from slackwater.fitting.fit import fit
 from slackwater.fitting.one_vs_one import fit_pairs, pairs_of, training_set_of
 from slackwater.fitting.result import AnyResult, PairsResult
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.model_io.model import StoredModel
 from slackwater.points import as_points
 from slackwater.prediction import PairCoefficients
 from slackwater.votes import scores, winners
@@ -28,6 +30,8 @@ _MAX_VALUES = 2**24  # decision values of pairs held at a time: with a thousand 
 
 class OneVsOneClassifier(CertifiedClassifier):
     """Trains and predicts one-vs-one or one-vs-rest, as ``multi_class`` says."""
+
+    _internal_names: ClassVar[tuple[str, ...]] = ("_in_pairs",)
 
     def _trains_pairs(self, n_classes: int) -> bool:
         return n_classes > 2 and self.multi_class == "ovo"
@@ -70,6 +74,13 @@ class OneVsOneClassifier(CertifiedClassifier):
             self.intercept_ = self.intercept_ / self.scale_
         if not callable(self.kernel):
             self.dual_coef_ = like(self.support_vectors_, self.dual_coef_)
+
+    def _restore(self, model: StoredModel, kernel: Any) -> None:
+        super()._restore(model, kernel)
+        if not hasattr(self, "scale_"):  # the first files had none
+            self.scale_ = np.ones(len(self.intercept_))
+        scale = require_array(self, "scale_", "f", (len(self.intercept_),))
+        require((scale > 0.0).all(), "scale_ must be > 0")
 
     @property
     def _is_scaled(self) -> bool:

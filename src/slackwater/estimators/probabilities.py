@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from slackwater.estimators.model_checks import require
 from slackwater.estimators.one_vs_one import OneVsOneClassifier
 from slackwater.estimators.validation import take
+from slackwater.model_io.model import StoredModel
 
 _FOLDS = 5  # as in LIBSVM
 
@@ -24,13 +25,15 @@ _FOLDS = 5  # as in LIBSVM
 class Probabilities(OneVsOneClassifier):
     """A classifier that has ``predict_proba`` where ``probability`` is True."""
 
+    _calibrator: Any = None
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train on X and y; with ``probability=True``, calibrate decision values of a cross-validation as well.
 
         Parameters, returns and raises as in ``KernelClassifier.fit``.
         """
         super().fit(X, y, sample_weight)
-        self._calibrator: Any = None
+        self._calibrator = None
         if self._estimates_probabilities():
             model = clone(self).set_params(
                 probability=False,
@@ -41,6 +44,21 @@ class Probabilities(OneVsOneClassifier):
             )
             self._calibrator = calibrator(model, X, column_or_1d(y), sample_weight, self._seed())
         return self
+
+    def _internals(self) -> dict[str, Any]:
+        found = super()._internals()
+        return found if self._calibrator is None else {**found, "calibration": sigmoids_of(self._calibrator)}
+
+    def _restore(self, model: StoredModel, kernel: Any) -> None:
+        internals = dict(model.internals)
+        sigmoids = internals.pop("calibration", None)
+        super()._restore(replace(model, internals=internals), kernel)
+        self._calibrator = None
+        if sigmoids is not None:
+            functions = 1 if len(self.classes_) == 2 else len(self.classes_)
+            fits = isinstance(sigmoids, np.ndarray) and sigmoids.shape == (functions, 2) and sigmoids.dtype.kind == "f"
+            require(fits and np.isfinite(sigmoids).all(), f"calibration must be {functions} × 2 finite numbers")
+            self._calibrator = calibrator_of(self.classes_, sigmoids)
 
     def _estimates_probabilities(self) -> bool:
         return self.probability is not False and self.probability != "deprecated" and bool(self.probability)
@@ -110,7 +128,7 @@ class DecisionValues(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)])
 
 
-def calibrator(model: Any, X: Any, y: NDArray[Any], sample_weight: Any, seed: int) -> CalibratedClassifierCV:
+def calibrator(model: Any, X: Any, y: NDArray[Any], sample_weight: Any, seed: int) -> Any:
     """From decision values to probabilities, learned from values at rows that their models were not trained on.
 
     ``model`` is an unfitted classifier with a column of decision values for each class. What comes back takes decision
@@ -118,6 +136,9 @@ def calibrator(model: Any, X: Any, y: NDArray[Any], sample_weight: Any, seed: in
     fitted to all rows, so that it is neither fitted nor kept twice. A class of a single row cannot be left out of the
     training: values are then those at the training rows.
     """
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), len(y))
     if weights is not None and not (weights > 0.0).all():
         counted = np.flatnonzero(weights > 0.0)
@@ -130,6 +151,25 @@ def calibrator(model: Any, X: Any, y: NDArray[Any], sample_weight: Any, seed: in
         values = cross_val_predict(model, X, y, cv=splits, method="decision_function", params=given)
         values = values.reshape(len(y), -1)
         return CalibratedClassifierCV(DecisionValues(), ensemble=False, cv=everything).fit(values, y, **given)
+
+
+def sigmoids_of(found: Any) -> NDArray[np.float64]:
+    """The two numbers of the sigmoid of each function: all that the calibration has learned."""
+    (classifier,) = found.calibrated_classifiers_
+    return np.array([(each.a_, each.b_) for each in classifier.calibrators])
+
+
+def calibrator_of(classes: NDArray[Any], sigmoids: NDArray[np.float64]) -> Any:
+    """The same from its numbers: one that is fitted to any values, and then given them."""
+    from sklearn.calibration import CalibratedClassifierCV
+
+    codes = np.arange(len(classes))
+    values = np.eye(len(classes)) if len(classes) > 2 else np.array([[-1.0], [1.0]])
+    found = CalibratedClassifierCV(DecisionValues(), ensemble=False, cv=[(codes, codes)]).fit(values, classes)
+    (classifier,) = found.calibrated_classifiers_
+    for each, (slope, offset) in zip(classifier.calibrators, sigmoids.tolist(), strict=True):
+        each.a_, each.b_ = slope, offset
+    return found
 
 
 def _rows(model: Any, X: Any, rows: NDArray[np.intp]) -> Any:

@@ -69,7 +69,7 @@ class Custom(Kernel):
 
     def _only_square(self, left: Points, right: Points, what: str) -> KernelError:
         return KernelError(
-            f"kernel {self._label} must compute k(A, B) for any examples A and B, but for a block of {len(left)} by "
+            f"kernel {self.label} must compute k(A, B) for any examples A and B, but for a block of {len(left)} by "
             f"{len(right)} examples it {what}. If it can only do all training examples at once, compute the matrix and "
             "pass kernel='precomputed'."
         )
@@ -85,14 +85,14 @@ class Custom(Kernel):
             if "read-only" not in str(error):
                 raise
             values = self.function(_copied(left.raw), _copied(right.raw))
-        return _checked(values, (len(left), len(right)), self._label)
+        return _checked(values, (len(left), len(right)), self.label)
 
     def diagonal(self, points: Points) -> NDArray[np.float64]:
         """Call the function on one point at a time: n evaluations, no more."""
         n = len(points)
         if callable(getattr(self.function, "diag", None)):
             values = self.function.diag(_protected(points.raw))  # type: ignore[attr-defined]
-            return _checked(values, (n,), f"{self._label}.diag").astype(np.float64)
+            return _checked(values, (n,), f"{self.label}.diag").astype(np.float64)
         diagonal = np.empty(n)
         for i in range(n):
             point = points.slice(i, i + 1)
@@ -100,7 +100,8 @@ class Custom(Kernel):
         return diagonal
 
     @property
-    def _label(self) -> str:
+    def label(self) -> str:
+        """The function's name."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
 
