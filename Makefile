@@ -39,6 +39,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/predict.py
 	$(BIN)/python bench/small.py
 	$(BIN)/python bench/search.py
+	$(BIN)/python bench/parse.py
 	$(BIN)/python bench/race.py
 
 clean:

@@ -27,7 +27,7 @@ LAYERS = [
     {"solvers", "tracing", "checkpoint", "callbacks"},
     {"fitting"},
     {"estimators"},
-    {"datasets", "baselines"},
+    {"datasets", "baselines", "data_io"},
     {"__init__"},
     {"cli"},
     {"__main__"},
