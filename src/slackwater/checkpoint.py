@@ -12,7 +12,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.errors import CheckpointError
+from slackwater.files import replace_file
 
 _MAGIC = b"slackwater checkpoint 1 "
 
@@ -44,21 +44,7 @@ def write_checkpoint(path: Path, fingerprint: str, states: list[Any], saved: Sav
     arrays["header"] = np.array(json.dumps(header))
     archive = io.BytesIO()
     np.savez(archive, **arrays)  # type: ignore[arg-type]
-    _replace_file(path, _signed(archive.getvalue()))
-
-
-def _replace_file(path: Path, content: bytes) -> None:
-    """Write beside the file, then move over it. A part left by a killed process is overwritten by the next."""
-    part = path.with_name(path.name + ".part")
-    try:
-        with open(part, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    replace_file(path, _signed(archive.getvalue()))
 
 
 def _signed(archive: bytes) -> bytes:

@@ -6,7 +6,8 @@
     ├── KernelError              a kernel returned something that is not a kernel value
     │   └── IndefiniteKernelError  a kernel is not positive semi-definite
     ├── CheckpointError          a checkpoint is damaged or belongs to another problem
-    └── DataError                a data file cannot be read: file, place, what was expected, what was found
+    ├── DataError                a data file cannot be read: file, place, what was expected, what was found
+    └── ModelFileError           a model file is damaged, of another kind, or lacks what is demanded at load
     UserWarning
     ├── ConvergenceWarning       scikit-learn's own: a budget ran out before the tolerance was met
     └── IndefiniteKernelWarning  the kernel is not positive semi-definite: trained without a duality gap
@@ -23,6 +24,7 @@ __all__ = [
     "IndefiniteKernelError",
     "IndefiniteKernelWarning",
     "KernelError",
+    "ModelFileError",
 ]
 
 
@@ -40,6 +42,10 @@ class CheckpointError(ValueError):
 
 class DataError(ValueError):
     """A data file is damaged, or holds what a classifier cannot be trained on."""
+
+
+class ModelFileError(ValueError):
+    """A model file cannot be loaded: it is damaged, of another kind, or needs something that was not passed."""
 
 
 class IndefiniteKernelWarning(UserWarning):

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from slackwater.callbacks import Model, joined, watch_for
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
+from slackwater.estimators.portable import PortableClassifier
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.fitting.context import FitContext, Persistence, Stopping
 from slackwater.fitting.precision import with_fast_rows
@@ -56,7 +57,7 @@ _REMEDIES = {
 _VIOLATION = 10.0  # times tol, that the optimality conditions may be violated by: stopping.GapBelow
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelClassifier(PortableClassifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,22 @@ def make_kernel(
             f"got {kernel!r}."
         )
     return KERNELS[kernel](lambda: resolve_gamma(gamma, points, weights), degree, coef0)
+
+
+def kernel_of(name: str, parameters: Mapping[str, Any]) -> Kernel:
+    """The kernel of that name with its own parameters, as ``Kernel.parameters`` has them."""
+    if name not in KERNELS:
+        raise ValueError(f"kernel must be one of {', '.join(sorted(KERNELS))}, got {name!r}.")
+    unknown = set(parameters) - {"gamma", "degree", "coef0"}
+    if unknown:
+        raise ValueError(f"parameters of a kernel must be gamma, degree and coef0, got {', '.join(sorted(unknown))}.")
+    gamma = parameters.get("gamma", "scale")
+    return KERNELS[name](lambda: resolve_gamma(gamma), parameters.get("degree", 3), float(parameters.get("coef0", 0.0)))
+
+
+def is_built_in(kernel: Kernel) -> bool:
+    """Whether its name and its parameters say all about a kernel."""
+    return kernel.name in KERNELS and kernel_of(kernel.name, kernel.parameters()) == kernel
 
 
 def resolve_gamma(

@@ -12,16 +12,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from slackwater.estimators.model_checks import require, require_array, require_classes, require_feature_names
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters, positive, whole_from
+from slackwater.estimators.portable import StorableClassifier, set_attributes
 from slackwater.estimators.validation import check_rows, check_targets, seed_of
 from slackwater.examples import distinct_examples
 from slackwater.features.fourier import FourierMap
 from slackwater.kernels.registry import resolve_gamma
+from slackwater.model_io.model import StoredModel
 from slackwater.points import as_points
 
 
 @dataclass(eq=False, repr=False)
-class FourierSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FourierSVC(StorableClassifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""The Gaussian kernel approximated by random Fourier features, and the optimum of the linear SVM over them.
 
     .. math::
@@ -153,3 +156,19 @@ class FourierSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _internals(self) -> dict[str, Any]:
+        return {"frequencies": self._map.frequencies}
+
+    def _restore(self, model: StoredModel, kernel: Any) -> None:
+        self._map = FourierMap(model.internals.get("frequencies"))  # type: ignore[arg-type]
+        set_attributes(self, model.attributes)
+        n_classes = require_classes(self)
+        number = getattr(self, "n_features_in_", None)
+        require(type(number) is int, f"n_features_in_ must be a whole number, got {str(number)[:60]}")
+        frequencies = require_array(self._map, "frequencies", "f", (number, -1))  # type: ignore[arg-type]
+        require(frequencies.shape[1] > 0, "frequencies must be those of one pair of features or more")
+        functions = 1 if n_classes == 2 else n_classes
+        require_array(self, "coef_", "f", (functions, 2 * frequencies.shape[1]))
+        require_array(self, "intercept_", "f", (functions,))
+        require_feature_names(self)
