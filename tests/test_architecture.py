@@ -27,7 +27,7 @@ LAYERS = [
     {"solvers", "tracing", "checkpoint", "callbacks"},
     {"fitting"},
     {"estimators"},
-    {"datasets", "baselines", "data_io"},
+    {"datasets", "baselines", "data_io", "evaluation"},
     {"__init__"},
     {"cli"},
     {"__main__"},

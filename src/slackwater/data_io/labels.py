@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -68,13 +69,15 @@ class LabelColumn:
 
     def add_words(self, words: Sequence[str], first: int = 0) -> None:
         """Labels as words; ``first`` is the number of the first of them, for errors."""
-        for row, word in enumerate(words, first):
-            if not word:
-                raise MixedLabelsError(row, "a label")
-            if is_several_labels(word):
-                raise MixedLabelsError(row, "one label a row (multi-label data cannot be read)")
         known = self._known
-        self._codes.append(np.array([known.setdefault(word, len(known)) for word in words], dtype=np.int64))
+        before = len(known)
+        codes = [known.setdefault(word, len(known)) for word in words]
+        for word in islice(known, before, None):
+            if not word:
+                raise MixedLabelsError(first + words.index(word), "a label")
+            if is_several_labels(word):
+                raise MixedLabelsError(first + words.index(word), "one label a row (multi-label data cannot be read)")
+        self._codes.append(np.array(codes, dtype=np.int64))
 
     def add_tokens(self, tokens: Sequence[str]) -> None:
         """Labels as text: numbers or words, whatever this column has."""

@@ -166,9 +166,9 @@ class _Collector:
     def _words(self, block: _Block, first: int) -> list[str]:
         spans = block.label_spans[first : first + _WORDS_AT_ONCE].tolist()
         words = [block.text[start:stop].decode("utf-8", "replace") for start, stop in spans]
-        for word, (start, _) in zip(words, spans, strict=True):
-            if "\ufffd" in word:
-                self._refuse(block, start, "a label in UTF-8")
+        if any("\ufffd" in word for word in set(words)):
+            bad = next(start for word, (start, _) in zip(words, spans, strict=True) if "\ufffd" in word)
+            self._refuse(block, bad, "a label in UTF-8")
         return words
 
     def _refuse(self, block: _Block, place: int, expected: str, remedy: str = "") -> None:
