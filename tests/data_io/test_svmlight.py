@@ -209,7 +209,7 @@ def test_damaged_files_are_refused(packed, complaint):
 
 @pytest.mark.parametrize(
     "content",
-    [b"1 1:1\n", b"1\n", b"\n", b"7", b"a\n", b"#", b":", b"1 2:3 "],
+    [b"1 1:1\n", b"1\n", b"\n", b"7", b"abcdefgh\n", b"#", b":", b"1 2:3 "],
     ids=["rows", "labels", "newlines", "a number", "words", "a comment", "colons", "no line end"],
 )
 def test_a_small_file_cannot_take_much_memory(content):

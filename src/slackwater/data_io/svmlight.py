@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,12 +80,20 @@ def read_svmlight(
     if indices not in INDEX_BASES:
         raise ValueError(f"indices must be one of {', '.join(INDEX_BASES)}, got {indices!r}.")
     collected = _Collector(source.name, string_labels)
-    with Workers(thread_count(n_jobs)) as workers:
-        texts = _without_mark(lines_together(source.blocks()))
-        while batch := list(islice(texts, workers.n_threads)):
+    texts = _without_mark(lines_together(source.blocks()))
+    for text in islice(texts, 1):  # of most files this is all, and threads would take longer to start
+        collected.add(_parsed(text))
+    second = list(islice(texts, 1))
+    if second:
+        _parse_together(chain(second, texts), collected, thread_count(n_jobs))
+    return collected.finished(n_features, indices)
+
+
+def _parse_together(texts: Iterator[bytes], collected: _Collector, n_threads: int) -> None:
+    with Workers(n_threads) as workers:
+        while batch := list(islice(texts, n_threads)):
             for block in workers.run(_parsed, batch):
                 collected.add(block)
-    return collected.finished(n_features, indices)
 
 
 def _without_mark(texts: Iterator[bytes]) -> Iterator[bytes]:
