@@ -18,19 +18,31 @@ class RefusedError(Exception):
     """Something the user can put right: one line, exit code 2."""
 
 
+class ReaderGoneError(Exception):
+    """Whoever read our output has gone, as ``head`` does: no reason to complain."""
+
+
+def write(text: str, err: bool = False) -> None:
+    """As it is, to standard output or standard error."""
+    try:
+        typer.echo(text, nl=False, err=err)
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
+
+
 def say(text: str) -> None:
     """A line of the result."""
-    typer.echo(text)
+    write(f"{text}\n")
 
 
 def note(text: str) -> None:
     """A line that is not part of the result."""
-    typer.echo(f"slackwater: {text}", err=True)
+    write(f"slackwater: {text}\n", err=True)
 
 
 def say_json(result: Mapping[str, Any]) -> None:
     """The result for machines: one object. What is not a finite number is null."""
-    typer.echo(json.dumps(plain(result), ensure_ascii=False, allow_nan=False))
+    say(json.dumps(plain(result), ensure_ascii=False, allow_nan=False))
 
 
 def plain(value: Any) -> Any:

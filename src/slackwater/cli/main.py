@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import slackwater
-from slackwater.cli.console import USERS_MISTAKE, RefusedError, note, one_line
+from slackwater.cli.console import USERS_MISTAKE, ReaderGoneError, RefusedError, note, one_line
 from slackwater.cli.demo import demo
 from slackwater.cli.evaluate import evaluate
 from slackwater.cli.export import export
@@ -62,7 +62,7 @@ def run(arguments: list[str]) -> int:
     except RefusedError as error:
         note(f"error: {one_line(error)}")
         return USERS_MISTAKE
-    except BrokenPipeError:  # whoever read our output has gone, as head does
+    except (ReaderGoneError, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, typer.Abort):

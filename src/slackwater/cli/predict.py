@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from slackwater.cli import options
-from slackwater.cli.console import RefusedError, note, say, say_json
+from slackwater.cli.console import RefusedError, note, say_json, write
 from slackwater.cli.interruption import terminable
 from slackwater.cli.models import in_parts, known_labels, load_with_data
 from slackwater.data_io.streams import STDIN
@@ -60,7 +60,7 @@ def predict(
 def _write(labels: NDArray[Any], output: str) -> None:
     lines = [f"{label}\n" for label in labels.tolist()]
     if output == STDIN:
-        typer.echo("".join(lines), nl=False)
+        write("".join(lines))
         return
     try:
         replace_file(Path(output), "".join(lines).encode())
@@ -76,4 +76,4 @@ def _account(labels: NDArray[Any], truth: NDArray[Any] | None, output: str, quie
         say_json({"n": n, "output": output, "correct": correct, "accuracy": accuracy})
     elif correct is not None and not quiet:
         line = f"Accuracy = {100 * correct / n:.6g}% ({correct}/{n}) (classification)"
-        typer.echo(line, err=True) if output == STDIN else say(line)
+        write(f"{line}\n", err=output == STDIN)
