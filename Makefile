@@ -4,17 +4,22 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := src tests bench paper
 
-.PHONY: demo test test-all lint format bench reproduce clean
+.PHONY: demo test test-all fuzz lint format bench reproduce clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/slackwater demo
 
-test: $(VENV)/dev.stamp
+test: $(VENV)/dev.stamp $(VENV)/libsvm.stamp
 	$(BIN)/pytest -n auto -m "not slow"
 
 test-all: $(VENV)/dev.stamp $(VENV)/paper.stamp $(VENV)/system.stamp
 	$(BIN)/pytest -n auto
 	cd paper && ../$(BIN)/pytest -n auto
+
+# Hostile model files, counted.
+fuzz: $(VENV)/dev.stamp
+	$(BIN)/python tests/fuzz/fuzz_models.py --count 200000
+	$(BIN)/python tests/fuzz/fuzz_data.py --count 800000
 
 reproduce: $(VENV)/paper.stamp
 	$(BIN)/sbp-paper
@@ -65,6 +70,17 @@ $(VENV)/system.stamp: | $(VENV)/bin/python
 	  fi || true; \
 	  command -v chromium >/dev/null && command -v svm-train >/dev/null || \
 	    echo "chromium and libsvm-tools are not installed: tests that need them are skipped"; \
+	fi
+	touch $@
+
+# LIBSVM's own programs alone, which the tests of its model format run.
+$(VENV)/libsvm.stamp: | $(VENV)/bin/python
+	@if ! command -v svm-train >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends libsvm-tools >/dev/null; \
+	  fi || true; \
+	  command -v svm-train >/dev/null || \
+	    echo "NOT TESTED AGAINST LIBSVM: svm-train is missing and cannot be installed here (package libsvm-tools)"; \
 	fi
 	touch $@
 

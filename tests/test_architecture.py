@@ -18,7 +18,7 @@ PACKAGE = Path(slackwater.__file__).parent
 # From the ground up: a module imports from its own layer or from lower ones.
 LAYERS = [
     {"_jit", "errors"},
-    {"workers", "memory", "votes", "_loops"},
+    {"workers", "memory", "votes", "files", "_loops"},
     {"points"},
     {"kernels"},
     {"water", "gram", "examples", "objectives", "features"},
@@ -26,8 +26,9 @@ LAYERS = [
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "checkpoint", "callbacks"},
     {"fitting"},
+    {"model_io"},
     {"estimators"},
-    {"datasets", "baselines", "data_io", "evaluation"},
+    {"datasets", "baselines", "data_io", "evaluation", "model_io.onnx"},
     {"__init__"},
     {"cli"},
     {"__main__"},
@@ -84,6 +85,11 @@ def test_only_compiled_loops_import_the_compiler() -> None:
 
 def test_importing_the_package_does_not_load_the_compiler() -> None:
     code = "import sys, slackwater, slackwater.water, slackwater.baselines; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_importing_the_package_does_not_load_what_only_some_formats_need() -> None:
+    code = "import sys, slackwater; sys.exit(any(name in sys.modules for name in ('onnx', 'skl2onnx', 'sklearn.svm')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

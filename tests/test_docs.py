@@ -13,8 +13,10 @@ import slackwater.estimators.baselines.dual
 import slackwater.estimators.baselines.fourier
 import slackwater.estimators.baselines.perceptron
 import slackwater.estimators.baselines.simba
+import slackwater.estimators.loading
 import slackwater.estimators.sbp
 import slackwater.estimators.svc
+import slackwater.model_io.onnx
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -30,6 +32,8 @@ README = Path(__file__).parent.parent / "README.md"
         slackwater.estimators.baselines.fourier,
         slackwater.estimators.baselines.perceptron,
         slackwater.estimators.baselines.simba,
+        slackwater.estimators.loading,
+        slackwater.model_io.onnx,
     ],
     ids=lambda module: module.__name__,
 )

@@ -86,11 +86,16 @@ def load(path: Any, *, kernel: Any = None, n_features: int | None = None) -> Any
     >>> bool((same.decision_function(X) == model.decision_function(X)).all()), same.certified_
     (True, True)
     """
-    content = _content(path)
+    return load_bytes(_content(path), str(path), kernel=kernel, n_features=n_features)
+
+
+def load_bytes(content: bytes, name: str, *, kernel: Any = None, n_features: int | None = None) -> Any:
+    """The same, of the file's bytes; ``name`` is what errors call it, in one line."""
     try:
         return _from_content(content, kernel, n_features)
     except ModelFileError as error:
-        raise ModelFileError(f"model file {str(path)!r} cannot be loaded: {error}.".replace("\n", " ")) from None
+        reason = " ".join(str(error).split())
+        raise ModelFileError(f"model file {name!r} cannot be loaded: {reason}.") from None
 
 
 def _content(path: Any) -> bytes:
@@ -139,7 +144,7 @@ def _estimator(model: StoredModel, kernel: Any) -> Any:
     except ModelFileError:
         raise
     except (ValueError, TypeError, OverflowError) as error:  # from rules that training has, too
-        raise ModelFileError(" ".join(str(error).split()).rstrip(".")) from None
+        raise ModelFileError(str(error).rstrip(".")) from None
     return made
 
 
@@ -154,7 +159,7 @@ def _svc(model: KernelModel) -> Any:
         made._kernel = None if kernel is None else kernel_of(kernel.name, kernel.parameters)
         check_parameters(made, made._rules)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ModelFileError(" ".join(str(error).split()).rstrip(".")) from None
+        raise ModelFileError(str(error).rstrip(".")) from None
     made._in_pairs = model.form is Form.ONE_VS_ONE
     made.classes_, made.n_features_in_ = model.classes, model.n_features
     made.support_, made.n_support_ = model.support, model.n_support

@@ -18,7 +18,7 @@ def require(holds: Any, rule: str) -> None:
 
 def require_array(model: Any, name: str, kind: str, shape: tuple[int, ...]) -> Any:
     """A fitted attribute as an array of numbers ("i" or "f", which must be finite) of that shape; -1 is any length."""
-    value = getattr(model, name, None)
+    value: Any = getattr(model, name, None)
     require(isinstance(value, np.ndarray) and value.dtype.kind == kind, f"{name} must be an array of type {kind!r}")
     fits = value.ndim == len(shape) and all(n in (-1, m) for n, m in zip(shape, value.shape, strict=True))
     require(fits, f"{name} must have the shape {shape}, got {value.shape}")
@@ -28,7 +28,7 @@ def require_array(model: Any, name: str, kind: str, shape: tuple[int, ...]) -> A
 
 def require_classes(model: Any) -> int:
     """The number of classes."""
-    classes = getattr(model, "classes_", None)
+    classes: Any = getattr(model, "classes_", None)
     require(isinstance(classes, np.ndarray) and classes.ndim == 1, "classes_ must be an array of labels")
     labels = classes.tolist()
     require(len(labels) >= 2 and len(set(labels)) == len(labels), "classes_ must be two or more different labels")
@@ -73,7 +73,7 @@ def _require_coefficients(model: Any, n_classes: int, n_support: int) -> None:
     functions = 1 if n_classes == 2 else n_classes
     rows, biases = (n_classes - 1, n_classes * (n_classes - 1) // 2) if in_pairs else (functions, functions)
     require_array(model, "intercept_", "f", (biases,))
-    coefficients = getattr(model, "dual_coef_", None)
+    coefficients: Any = getattr(model, "dual_coef_", None)
     if scipy.sparse.issparse(coefficients):
         require(coefficients.shape == (rows, n_support), f"dual_coef_ must have the shape {(rows, n_support)}")
         require(np.isfinite(coefficients.data).all(), "dual_coef_ must be finite")
@@ -87,7 +87,7 @@ def _require_features(model: Any) -> None:
 
 
 def _require_support_vectors(model: Any, n_support: int) -> None:
-    vectors = getattr(model, "support_vectors_", None)
+    vectors: Any = getattr(model, "support_vectors_", None)
     if callable(model.kernel) and isinstance(vectors, list | np.ndarray) and np.ndim(vectors) == 1:
         require(len(vectors) == n_support, f"support_vectors_ must be {n_support} objects, got {len(vectors)}")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ _MAX_VALUES = 2**24  # decision values of pairs held at a time: with a thousand 
 
 class OneVsOneClassifier(CertifiedClassifier):
     """Trains and predicts one-vs-one or one-vs-rest, as ``multi_class`` says."""
+
+    _internal_names: ClassVar[tuple[str, ...]] = ("_in_pairs",)
 
     def _trains_pairs(self, n_classes: int) -> bool:
         return n_classes > 2 and self.multi_class == "ovo"

@@ -30,7 +30,9 @@ _DIGEST_LENGTH = 64
 def packed(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     """The file."""
     members = {name: to_npy(array) for name, array in arrays.items()}
-    text = json.dumps(header, allow_nan=False, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+    text = json.dumps(header, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
     signed = _digest(text, members).encode() + b"\n" + text
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:

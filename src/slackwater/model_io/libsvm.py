@@ -7,6 +7,7 @@ coefficients: for its pairs with all other classes, in their order.
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -216,7 +217,7 @@ def _header(fields: dict[str, list[str]]) -> _Header:
             "probA and probB of the LIBSVM model are ignored: predict does not use them. For probabilities use "
             "sklearn.calibration.CalibratedClassifierCV.",
             UserWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
     return _Header(kernel, _kernel_parameters(kernel, fields), np.array(labels), np.array(counts), total, rho)
 
@@ -273,7 +274,7 @@ def _entry(line: bytes, number: int, n_coefficients: int) -> _Entry:
             raise ModelFileError(f"{name} must have index:value after its coefficients, got {word[:40]!r}")
         indices.append(_whole(index, f"{name}: an index"))
         values.append(_real(value, f"{name}: a value"))
-    rising = all(a < b for a, b in zip(indices, indices[1:], strict=False))
+    rising = all(one < next_one for one, next_one in itertools.pairwise(indices))
     if indices and (not rising or indices[0] < 0 or indices[-1] > _LARGEST_INDEX):
         raise ModelFileError(f"{name} must have indices from 0 to {_LARGEST_INDEX} in rising order")
     return _Entry(coefficients, indices, values)

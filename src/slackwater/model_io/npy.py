@@ -21,7 +21,7 @@ _MAGIC = b"\x93NUMPY\x01\x00"
 _MAX_HEADER = 4096
 _MAX_FIELDS = 64
 _MAX_CODE_POINT = 0x10FFFF
-_PLAIN = re.compile(r"[<|](f[48]|[iu][1248]|b1|[US][1-9]\d{0,5})")
+_PLAIN = re.compile(r"[<|](f[48]|[iu][1248]|b1|U[1-9]\d{0,5})")
 
 
 def is_plain_dtype(dtype: np.dtype[Any]) -> bool:

@@ -243,7 +243,7 @@ def _one_vs_rest(graph: Graph, model: KernelModel, values: str, dtype: np.dtype[
 
 
 def _one_vs_one(graph: Graph, model: KernelModel, values: str, dtype: np.dtype[Any]) -> tuple[str, str]:
-    """``votes.winners`` and ``votes.scores``: a value of 0 is a vote for the second class, in the scores for the first."""
+    """As ``votes.py``: a value of 0 is a vote for the second class in ``winners``, for the first in ``scores``."""
     zero = graph.constant(np.array(0.0, dtype))
     votes = _votes(graph, model, graph.node("Greater", values, zero), dtype)
     if model.scores_by_pair:

@@ -18,6 +18,7 @@ FORMAT = "slackwater model"
 VERSION = 1  # a reader reads all versions up to its own
 _LIBRARIES = ("slackwater", "numpy", "scipy", "scikit-learn", "numba")
 _ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
+_PARAMETER = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 _INTERNAL = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -44,16 +45,13 @@ def from_bytes(content: bytes) -> StoredModel:
     try:
         return StoredModel(
             _text(header, "estimator"),
-            {name: decode(value, arrays) for name, value in _table(header, "parameters", _INTERNAL_OR_C).items()},
+            {name: decode(value, arrays) for name, value in _table(header, "parameters", _PARAMETER).items()},
             {name: decode(value, arrays) for name, value in _table(header, "attributes", _ATTRIBUTE).items()},
             {name: decode(value, arrays) for name, value in _table(header, "internals", _INTERNAL).items()},
             _decode_kernel(header.get("kernel"), arrays),
         )
     except RecursionError:
         raise ModelFileError("its header must not be nested so deeply") from None
-
-
-_INTERNAL_OR_C = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 
 
 def _require_format(header: dict[str, Any]) -> None:
@@ -102,7 +100,7 @@ def _decode_kernel(stored: Any, arrays: Arrays) -> StoredKernel | None:
         return None
     if not isinstance(stored, dict) or not isinstance(stored.get("custom"), bool):
         raise ModelFileError("kernel must be a table that says whether it is custom")
-    parameters = {name: decode(value, arrays) for name, value in _table(stored, "parameters", _INTERNAL_OR_C).items()}
+    parameters = {name: decode(value, arrays) for name, value in _table(stored, "parameters", _PARAMETER).items()}
     if any(type(value) not in (int, float) for value in parameters.values()):
         raise ModelFileError(f"the parameters of a kernel must be numbers, got {str(parameters)[:60]}")
     probe = decode(stored.get("probe"), arrays)
@@ -118,10 +116,11 @@ def _is_square(probe: Any) -> bool:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # run from a folder of sources
-            found[name] = "unknown"
-    return found
+    return {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # run from a folder of sources
+        return "unknown"

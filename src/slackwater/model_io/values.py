@@ -86,7 +86,10 @@ def _encode_sparse(matrix: Any, name: str, arrays: Arrays) -> Any:
 def _encode_mapping(value: Mapping[Any, Any], name: str, arrays: Arrays) -> Any:
     columns = [column for column in value.values() if isinstance(column, np.ndarray) and column.ndim == 1]
     if value and len(columns) == len(value) and len({len(column) for column in columns}) == 1:
-        arrays[name] = np.rec.fromarrays(columns, names=list(value)).view(np.ndarray)
+        table = np.empty(len(columns[0]), dtype=[(str(key), column.dtype) for key, column in value.items()])
+        for key, column in value.items():
+            table[str(key)] = column
+        arrays[name] = table
         return {"table": name}
     pairs = [
         [encode(key, name, arrays), encode(item, f"{name}.{number}", arrays)]
