@@ -16,7 +16,7 @@ test-all: $(VENV)/dev.stamp $(VENV)/paper.stamp $(VENV)/system.stamp
 	$(BIN)/pytest -n auto
 	cd paper && ../$(BIN)/pytest -n auto
 
-# Hostile model files, counted.
+# Hostile model and data files, counted: a million inputs.
 fuzz: $(VENV)/dev.stamp
 	$(BIN)/python tests/fuzz/fuzz_models.py --count 200000
 	$(BIN)/python tests/fuzz/fuzz_data.py --count 800000

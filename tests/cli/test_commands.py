@@ -293,6 +293,14 @@ def test_a_mistake_in_the_data_has_its_place(command, folder):
     assert "at least two classes" in err
 
 
+def test_an_index_of_two_billion_takes_no_memory(command, folder):
+    (folder / "wide").write_text("1 1:1\n-1 2147483647:1\n")
+    code, _, err = command("train", "wide")
+    assert code == 2
+    assert "2147483647 features, and only 2 entries" in err
+    assert command("predict", "wide", "moons.model")[0] == 2
+
+
 def test_a_mistake_is_no_traceback_for_a_process_either(folder):
     done = process("train", "--C", "0", "moons", folder=folder)
     assert done.returncode == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
 
 from slackwater.cli.console import RefusedError
@@ -12,6 +13,8 @@ from slackwater.cli.progress import shown
 from slackwater.data_io import FORMATS, LabelledData, read_data
 
 _READING = "Reading data"
+_MANY_COLUMNS = 2**21
+_COLUMNS_AN_ENTRY = 8
 
 Data = Annotated[
     str,
@@ -79,6 +82,18 @@ class Reading(NamedTuple):
         path = options.pop("path")
         try:
             with shown(f"Reading {path}", quiet=quiet) as update:
-                return read_data(path, progress=update, **(options | more))
+                found = read_data(path, progress=update, **(options | more))
         except ValueError as error:
             raise RefusedError(str(error)) from error
+        _require_compact(path, found)
+        return found
+
+
+def _require_compact(path: str, data: LabelledData) -> None:
+    """Estimators need some memory for each column, and a file of a hundred bytes can have an index of two billion."""
+    columns = int(data.X.shape[1])
+    if not isinstance(data.X, np.ndarray) and columns > max(_MANY_COLUMNS, _COLUMNS_AN_ENTRY * data.X.nnz):
+        raise RefusedError(
+            f"{path}: {columns} features, and only {data.X.nnz} entries. Memory grows with the largest index: number "
+            "the features anew, from 1 to how many there are."
+        )
