@@ -38,7 +38,10 @@ def terminable() -> Iterator[Interruption]:
 
     def forward(signum: int, frame: Any) -> None:
         found.terminated = True
-        signal.raise_signal(signal.SIGINT)
+        # Called, not raised as a signal: that would wait for the next bytecode, and a blocked read has none.
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(signal.SIGINT, frame)
 
     before = {
         signal.SIGTERM: signal.signal(signal.SIGTERM, forward),

@@ -12,7 +12,6 @@ import math
 import re
 import warnings
 import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -53,12 +52,14 @@ def read_npz(path: Path, *, wanted: Wanted, string_labels: bool = False) -> Labe
     """Read arrays X and y, X dense or in the pieces of a CSR matrix."""
     try:
         arrays = _archive(path)
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise DataError(f"{path}: not a readable .npz file ({error}).") from error
+    except DataError:
+        raise
+    except Exception as error:  # damaged archives make zipfile raise whatever it likes
+        raise DataError(f"{path}: not a readable .npz file ({' '.join(str(error).split())[:80]}).") from error
     X = _matrix_of(str(path), arrays)
     y = arrays.get("y")
     if y is None and wanted.needs_labels:
-        raise DataError(f"{path}: no labels. Expected an array 'y' beside X, found {', '.join(sorted(arrays))}.")
+        raise DataError(f"{path}: no labels. Expected an array 'y' beside X, found {_listed(arrays)}.")
     if y is not None:
         y = _labels(str(path), y, X.shape[0], string_labels)
     names = arrays.get("feature_names")
@@ -77,7 +78,7 @@ def _archive(path: Path) -> dict[str, NDArray[Any]]:
             # The directory may lie about sizes; deflate cannot unpack to more than this.
             size = min(entry.file_size, 1100 * path.stat().st_size)
             with archive.open(entry) as stream:
-                arrays[name] = _array(f"{path}, {name}", stream, size)
+                arrays[name] = _array(f"{path}, {name!r:.60}", stream, size)
     return arrays
 
 
@@ -130,8 +131,12 @@ def _matrix_of(file: str, arrays: Mapping[str, NDArray[Any]]) -> Any:
             return _csr(file, [arrays[prefix + piece] for piece in _PIECES], arrays.get(f"{prefix}format"))
     raise DataError(
         f"{file}: no examples. Expected an array 'X' (or data, indices, indptr and shape of a CSR matrix), found "
-        f"{', '.join(sorted(arrays)) or 'no arrays'}."
+        f"{_listed(arrays) or 'no arrays'}."
     )
+
+
+def _listed(arrays: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name!r:.60}" for name in sorted(arrays)[:8])
 
 
 def _csr(file: str, pieces: list[NDArray[Any]], form: NDArray[Any] | None) -> Any:

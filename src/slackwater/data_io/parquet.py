@@ -16,6 +16,8 @@ from slackwater.data_io.table import LabelledData
 from slackwater.errors import DataError
 
 _ROWS_AT_ONCE = 2**14
+# What pyarrow raises, beside its own errors, on values that are not what their schema says
+_DAMAGE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RuntimeError)
 _FREE_BYTES = 2**25  # that any file may hold
 
 
@@ -31,7 +33,9 @@ def read_parquet(
     try:
         with pq.ParquetFile(path) as file:
             return _read(path, file, pa, wanted, LabelColumn(string_labels), progress)
-    except (pa.ArrowException, OSError) as error:
+    except DataError:
+        raise
+    except (pa.ArrowException, *_DAMAGE) as error:
         raise DataError(f"{path}: not a readable Parquet file ({_first_line(error)}).") from error
 
 
