@@ -12,9 +12,10 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file, load_iris, make_moons
+from sklearn.datasets import dump_svmlight_file
 
 import slackwater
+from data_files import write_iris, write_moons
 from slackwater.cli.libsvm_options import translated
 from slackwater.cli.main import run
 
@@ -25,15 +26,8 @@ needs_libsvm = pytest.mark.skipif(shutil.which("svm-train") is None, reason="LIB
 def folder(tmp_path_factory):
     """Moons as svmlight text, irises as CSV, a model of each."""
     place = tmp_path_factory.mktemp("command")
-    X, y = make_moons(600, noise=0.2, random_state=0)
-    dump_svmlight_file(X[:400], 2 * y[:400] - 1, str(place / "moons"), zero_based=False)
-    dump_svmlight_file(X[400:], 2 * y[400:] - 1, str(place / "moons.t"), zero_based=False)
-    iris = load_iris()
-    rows = [
-        ",".join(map(repr, row)) + f",{iris.target_names[k]}"
-        for row, k in zip(iris.data.tolist(), iris.target, strict=True)
-    ]
-    (place / "iris.csv").write_text("\n".join(["sl,sw,pl,pw,species", *rows]) + "\n")
+    write_moons(place)
+    write_iris(place)
     assert run(["train", "-q", "-c", "10", "-g", "2", str(place / "moons"), str(place / "moons.model")]) == 0
     assert run(["train", "-q", "--label", "species", str(place / "iris.csv"), str(place / "iris.model")]) == 0
     return place
@@ -144,7 +138,7 @@ def test_columns_are_found_by_their_names(command, folder):
     lines = [line.split(",") for line in (folder / "iris.csv").read_text().split()]
     (folder / "turned.csv").write_text("\n".join(",".join([pw, "0", pl, sw, sl]) for sl, sw, pl, pw, _ in lines[1:]))
     text = (folder / "turned.csv").read_text()
-    (folder / "turned.csv").write_text("pw,id,pl,sw,sl\n" + text)
+    (folder / "turned.csv").write_text("petal_width,id,petal_length,sepal_width,sepal_length\n" + text)
     straight = command("predict", "--label", "species", "iris.csv", "iris.model")
     turned = command("predict", "turned.csv", "iris.model")
     assert straight[0] == turned[0] == 0
@@ -203,7 +197,7 @@ def test_info_shows_what_a_model_is(command):
     found = json.loads(out)
     assert code == 0
     assert found["classes"] == ["setosa", "versicolor", "virginica"]
-    assert found["feature names"] == ["sl", "sw", "pl", "pw"]
+    assert found["feature names"] == ["sepal_length", "sepal_width", "petal_length", "petal_width"]
     assert found["written by"]["slackwater"]
     assert json.loads(command("info", "--json")[1])["slackwater"] == slackwater.__version__
 
@@ -337,6 +331,22 @@ def test_a_signal_ends_training_with_the_model_reached(endless, number, code):
     model = slackwater.load(endless / f"{code}.model")
     assert model.stop_reason_ == "interrupted"
     assert len(model.support_) > 0
+
+
+def test_an_interrupt_that_fit_passes_on_leaves_the_model(command, folder, monkeypatch):
+    """Whether ``fit`` returns after Ctrl-C or raises with the estimator fitted, the model is written."""
+    fit = slackwater.SVC.fit
+
+    def interrupted(self, X, y):
+        fit(self, X, y).stop_reason_ = "interrupted"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(slackwater.SVC, "fit", interrupted)
+    code, out, err = command("train", "--json", "moons", "passed-on.model")
+    assert code == 130
+    assert json.loads(out)["stop_reason"] == "interrupted"
+    assert err == "slackwater: interrupted: the model reached is in passed-on.model.\n"
+    assert (folder / "passed-on.model").exists()
 
 
 def test_a_signal_before_there_is_a_model_writes_none(folder):

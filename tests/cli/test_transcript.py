@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from sklearn.datasets import dump_svmlight_file, load_iris, make_moons
+
+from data_files import write_iris, write_moons
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "command.md"
 
@@ -23,14 +24,8 @@ def steps() -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("session")
-    X, y = make_moons(600, noise=0.2, random_state=0)
-    dump_svmlight_file(X[:400], 2 * y[:400] - 1, str(place / "moons"), zero_based=False)
-    dump_svmlight_file(X[400:], 2 * y[400:] - 1, str(place / "moons.t"), zero_based=False)
-    iris = load_iris()
-    lines = ["sepal_length,sepal_width,petal_length,petal_width,species"]
-    for row, k in zip(iris.data.tolist(), iris.target, strict=True):
-        lines.append(",".join(map(str, row)) + f",{iris.target_names[k]}")
-    (place / "iris.csv").write_text("\n".join(lines) + "\n")
+    write_moons(place)
+    write_iris(place)
     binaries = place / "bin"
     binaries.mkdir()
     (binaries / "slackwater").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m slackwater "$@"\n')
