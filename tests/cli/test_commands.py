@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -357,6 +358,7 @@ def test_a_signal_before_there_is_a_model_writes_none(folder):
     ) as running:  # fmt: skip
         os.close(reader)
         os.write(writer, b"1 1:1\n" * 50_000)  # more than a pipe holds: it has begun to read, and waits for more
+        time.sleep(0.5)
         running.send_signal(signal.SIGTERM)
         _, err = running.communicate(timeout=60)
         os.close(writer)

@@ -122,6 +122,18 @@ def test_packed_text_is_recognised_by_its_bytes(pack):
         assert y[-1] == 499 % 3
 
 
+def test_a_pipe_that_gives_a_byte_at_a_time_is_read_as_a_file():
+    class Slow(io.BytesIO):
+        def read(self, size=-1):
+            return super().read(1)
+
+    text = b"1 1:0.5\n-1 2:1\n"
+    for content in (text, gzip.compress(text)):
+        X, y, _ = read_svmlight(Source("data", Slow(content)))
+        assert X.toarray().tolist() == [[0.5, 0], [0, 1]]
+        assert y.tolist() == [1, -1]
+
+
 def test_the_first_index_is_one_unless_a_zero_is_found_or_said():
     assert read(b"1 1:5\n2 2:5\n").X.toarray().tolist() == [[5, 0], [0, 5]]
     assert read(b"1 0:5\n2 1:5\n").X.toarray().tolist() == [[5, 0], [0, 5]]

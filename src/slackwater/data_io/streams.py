@@ -28,6 +28,8 @@ FREE_EXPANSION = 4 * 2**20  # bytes that any file may unpack to
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 
+_MAGIC_BYTES = max(map(len, _MAGIC))
+
 # Shown the bytes read so far and, where it is known, of how many
 Progress = Callable[[int, "int | None"], None]
 
@@ -79,7 +81,7 @@ class Source:
     def read(self, size: int = READ_BYTES) -> bytes:
         """Up to ``size`` bytes as they are in the file."""
         try:
-            data = self.raw.read(size)
+            data = self.raw.read(size) or b""
         except OSError as error:
             raise DataError(f"{self.name}: cannot be read ({error.strerror or error}).") from error
         self.consumed += len(data)
@@ -90,6 +92,8 @@ class Source:
     def blocks(self, size: int = READ_BYTES) -> Iterator[bytes]:
         """The content, unpacked, in blocks of at most ``size`` bytes."""
         first = self.read(size)
+        while len(first) < _MAGIC_BYTES and (more := self.read(size - len(first))):  # a pipe gives what it has
+            first += more
         packing = next((name for magic, name in _MAGIC.items() if first.startswith(magic)), None)
         if packing is not None:
             yield from self._unpacked(first, packing, size)
@@ -137,7 +141,9 @@ class Source:
 def opened(path: str | Path, progress: Progress | None = None) -> Iterator[Source]:
     """A data file by its path, or standard input for ``-``."""
     if str(path) == STDIN:
-        yield Source("<stdin>", sys.stdin.buffer, None, progress)
+        # Unbuffered: between the reads that a buffer makes to be full, Python does not look for signals, and a pipe
+        # that is silent afterwards would hold up Ctrl-C for ever.
+        yield Source("<stdin>", getattr(sys.stdin.buffer, "raw", sys.stdin.buffer), None, progress)
         return
     try:
         stream = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed below
