@@ -129,13 +129,12 @@ class _Reduction:
         self.estimator, self.data, self.workers = estimator, data, workers
         self.n = len(estimator.support_)
         self._classes = _classes_of_support(estimator, data)
-        coefficients = estimator.dual_coef_
-        dense = coefficients.toarray() if scipy.sparse.issparse(coefficients) else coefficients
+        dense = _dense(estimator.dual_coef_)
         in_pairs = getattr(estimator, "_in_pairs", False)
         if in_pairs and self.n * len(estimator.intercept_) > _MAX_PAIR_VALUES:
             raise ValueError(
-                f"compress holds the values of {len(estimator.intercept_)} pairs of classes at {self.n} support vectors "
-                f"in memory, at most {_MAX_PAIR_VALUES} numbers. Use multi_class='ovr' for so many classes."
+                f"compress holds the values of {len(estimator.intercept_)} pairs of classes at {self.n} support "
+                f"vectors in memory, at most {_MAX_PAIR_VALUES} numbers. Use multi_class='ovr' for so many classes."
             )
         self._functions = PairCoefficients(dense, estimator.n_support_).dense if in_pairs else dense
         self._columns = _KernelColumns(estimator, None if data is None else data.X)
@@ -250,11 +249,15 @@ def _classes_of_support(estimator: Any, data: _Data | None) -> NDArray[np.intp]:
     if data is not None and data.targets is not None:
         return np.asarray(data.targets.codes[estimator.support_])
     if len(estimator.classes_) == 2:  # coefficients have the sign of their label
-        return (np.asarray(estimator.dual_coef_)[0] > 0).astype(np.intp)
+        return np.asarray(_dense(estimator.dual_coef_)[0] > 0, dtype=np.intp)
     raise ValueError(
         f"compress needs the training data of a {type(estimator).__name__} with several classes: it does not keep the "
         "classes of its support vectors. Pass X=..., y=..."
     )
+
+
+def _dense(coefficients: Any) -> Doubles:
+    return np.asarray(coefficients.toarray() if scipy.sparse.issparse(coefficients) else coefficients)
 
 
 class _KernelColumns:
@@ -316,8 +319,8 @@ def _precomputed(estimator: Any, X: Any) -> Any:
     if X is None or X.shape != (n, n):
         got = "None" if X is None else f"the shape {X.shape}"
         raise ValueError(
-            f"X must be the {n} × {n} kernel values of the training rows to compress a model with a precomputed kernel, "
-            f"got {got}. The model does not keep them."
+            f"X must be the {n} × {n} kernel values of the training rows to compress a model with a precomputed "
+            f"kernel, got {got}. The model does not keep them."
         )
     return X[np.ix_(estimator.support_, estimator.support_)]
 

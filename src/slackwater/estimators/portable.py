@@ -17,7 +17,6 @@ from slackwater.errors import ModelFileError
 from slackwater.estimators.model_checks import require_expansion
 from slackwater.files import replace_file
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.custom import Custom
 from slackwater.kernels.registry import is_built_in, kernel_of, make_kernel
 from slackwater.model_io import libsvm, stored
 from slackwater.model_io.model import Form, KernelModel, StoredKernel, StoredModel
@@ -183,7 +182,7 @@ class PortableClassifier(StorableClassifier):
             return None
         if is_built_in(kernel):
             return StoredKernel(kernel.name, kernel.parameters())
-        return StoredKernel(_name_of(kernel), {}, custom=True, probe=_probe(kernel, self.support_vectors_))  # type: ignore[attr-defined]
+        return StoredKernel(kernel.label, {}, custom=True, probe=_probe(kernel, self.support_vectors_))  # type: ignore[attr-defined]
 
     def _internals(self) -> dict[str, Any]:
         return {name[1:]: getattr(self, name) for name in self._internal_names}
@@ -248,12 +247,6 @@ def set_attributes(estimator: Any, attributes: Mapping[str, Any]) -> None:
         if hasattr(type(estimator), name):
             raise ModelFileError(f"fitted attributes must not replace what {type(estimator).__name__} has: {name}")
         setattr(estimator, name, value)
-
-
-def _name_of(kernel: Kernel) -> str:
-    if not isinstance(kernel, Custom):
-        return type(kernel).__qualname__
-    return str(getattr(kernel.function, "__qualname__", type(kernel.function).__qualname__))
 
 
 def _probe(kernel: Kernel, support_vectors: Any) -> Any:

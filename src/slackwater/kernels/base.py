@@ -78,6 +78,11 @@ class Kernel(ABC):
         """What ``make_kernel`` needs beside the name to build this kernel again; JSON can hold it."""
         return {}
 
+    @property
+    def label(self) -> str:
+        """What users call this kernel: of one of their own, its class or function."""
+        return type(self).__qualname__
+
     def prepared(self, points: Points) -> Points:
         """The same points in the form that ``fill`` is quickest with."""
         return points

@@ -49,22 +49,23 @@ class Custom(Kernel):
     def fill(self, left: Points, right: Points, out: Floats) -> None:
         """Write :math:`K(left_i, right_j)` into ``out[i, j]``."""
         values = self.function(_protected(left.raw), _protected(right.raw))
-        out[...] = _checked(values, (len(left), len(right)), self._label)
+        out[...] = _checked(values, (len(left), len(right)), self.label)
 
     def diagonal(self, points: Points) -> NDArray[np.float64]:
         """Call the function on one point at a time: n evaluations, no more."""
         n = len(points)
         if callable(getattr(self.function, "diag", None)):
             values = self.function.diag(points.raw)  # type: ignore[attr-defined]
-            return _checked(values, (n,), f"{self._label}.diag").astype(np.float64)
+            return _checked(values, (n,), f"{self.label}.diag").astype(np.float64)
         diagonal = np.empty(n)
         for i in range(n):
             point = points.slice(i, i + 1).raw
-            diagonal[i] = _checked(self.function(point, point), (1, 1), self._label)[0, 0]
+            diagonal[i] = _checked(self.function(point, point), (1, 1), self.label)[0, 0]
         return diagonal
 
     @property
-    def _label(self) -> str:
+    def label(self) -> str:
+        """The function's name."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
 
