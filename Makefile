@@ -23,9 +23,10 @@ test-peers: $(VENV)/dev.stamp $(OLDEST)/stamp
 	$(BIN)/pytest -n auto tests/peers tests/estimators/test_drop_in.py
 	$(OLDEST)/bin/python -m pytest -n auto tests/peers tests/estimators/test_drop_in.py
 
-# Hostile model files, counted.
+# Hostile model and data files, counted: a million inputs.
 fuzz: $(VENV)/dev.stamp
 	$(BIN)/python tests/fuzz/fuzz_models.py --count 200000
+	$(BIN)/python tests/fuzz/fuzz_data.py --count 800000
 
 reproduce: $(VENV)/paper.stamp
 	$(BIN)/sbp-paper
@@ -51,6 +52,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/small.py
 	$(BIN)/python bench/search.py
 	$(BIN)/python bench/conditioning.py
+	$(BIN)/python bench/parse.py
 	$(BIN)/python bench/race.py
 
 clean:

@@ -28,7 +28,7 @@ LAYERS = [
     {"fitting"},
     {"model_io"},
     {"estimators"},
-    {"datasets", "baselines", "model_io.onnx"},
+    {"datasets", "baselines", "data_io", "evaluation", "model_io.onnx"},
     {"__init__"},
     {"cli"},
     {"__main__"},

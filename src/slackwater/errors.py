@@ -6,6 +6,7 @@
     ├── KernelError              a kernel returned something that is not a kernel value
     │   └── IndefiniteKernelError  a kernel is not positive semi-definite
     ├── CheckpointError          a checkpoint is damaged or belongs to another problem
+    ├── DataError                a data file cannot be read: file, place, what was expected, what was found
     └── ModelFileError           a model file is damaged, of another kind, or lacks what is demanded at load
     UserWarning
     ├── ConvergenceWarning       scikit-learn's own: a budget ran out before the tolerance was met
@@ -25,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 __all__ = [
     "CheckpointError",
     "ConvergenceWarning",
+    "DataError",
     "IndefiniteKernelError",
     "IndefiniteKernelWarning",
     "KernelError",
@@ -50,6 +52,10 @@ class IndefiniteKernelError(KernelError):
 
 class CheckpointError(ValueError):
     """A checkpoint file is damaged, or was written for other data or other parameters."""
+
+
+class DataError(ValueError):
+    """A data file is damaged, or holds what a classifier cannot be trained on."""
 
 
 class ModelFileError(ValueError):

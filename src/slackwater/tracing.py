@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
 
@@ -77,6 +78,24 @@ class DecisionWatcher(Protocol):
 
 # Shown every step: number, kernel evaluations, seconds, and what makes the models of all problems; True ends training
 Watch = Callable[[int, int, float, Callable[[], list[Expansion]]], bool]
+
+
+_onlookers: ContextVar[tuple[Callback, ...]] = ContextVar("onlookers", default=())
+
+
+@contextmanager
+def watched_by(*callbacks: Callback) -> Iterator[None]:
+    """Show every fit within this block to ``callbacks`` as well, whichever estimator it is of."""
+    token = _onlookers.set((*_onlookers.get(), *callbacks))
+    try:
+        yield
+    finally:
+        _onlookers.reset(token)
+
+
+def onlookers() -> list[Callback]:
+    """Who watches fits at present, from outside of the estimator."""
+    return list(_onlookers.get())
 
 
 class Clock:

@@ -8,9 +8,9 @@ import sys
 def main() -> None:
     """Run the command; say what to install where its libraries are missing."""
     try:
-        from slackwater.cli.main import app
+        from slackwater.cli.main import run
 
-        app()
+        sys.exit(run(sys.argv[1:]))
     except ModuleNotFoundError as error:
         if str(error.name).split(".")[0] not in {"typer", "rich", "matplotlib"}:
             raise

@@ -46,7 +46,7 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.tracing import Clock, ProgressLine, Watch
+from slackwater.tracing import Clock, ProgressLine, Watch, onlookers
 from slackwater.workers import Workers, physical_memory, thread_count
 
 _REMEDIES = {
@@ -206,7 +206,7 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
             ),
             settings=self._settings,
             clock=type(self)._make_clock(),
-            watchers=[ProgressLine()] if self.verbose else [],
+            watchers=[*([ProgressLine()] if self.verbose else []), *onlookers()],
             watch=self._watch(training_set),
         )
 
