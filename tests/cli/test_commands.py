@@ -116,7 +116,7 @@ def test_packed_data_come_through_a_pipe(folder):
     assert done.returncode == 0, done.stderr
     assert done.stderr == b""
     one, other = slackwater.load(folder / "piped.model"), slackwater.load(folder / "moons.model")
-    assert np.array_equal(one.dual_coef_, other.dual_coef_)
+    assert (one.dual_coef_ != other.dual_coef_).nnz == 0
 
 
 # ---- predict, evaluate
@@ -299,7 +299,7 @@ def test_an_index_of_two_billion_takes_no_memory(command, folder):
 def test_a_mistake_is_no_traceback_for_a_process_either(folder):
     done = process("train", "--C", "0", "moons", folder=folder)
     assert done.returncode == 2
-    assert done.stderr.decode().startswith("slackwater: error: C must be a number > 0, got 0.0.")
+    assert done.stderr.decode().startswith("slackwater: error: C must be a number > 0, or inf, got 0.0.")
 
 
 # ---- signals and pipes
