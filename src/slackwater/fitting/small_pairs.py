@@ -161,11 +161,11 @@ class _Strips:
 
     def _keep(self, signed: NDArray[np.float64]) -> None:
         """Coefficients of all pairs, where those of all classes are kept."""
-        for row, values in enumerate(signed):
-            for k, code in enumerate(self.classes):
-                part = slice(int(self.starts[k]), int(self.starts[k + 1]))
-                other = self.classes[row if row < k else row + 1]
-                self.models.coefficients[other - 1 if other > code else other, self.examples[part]] = values[part]
+        for k, code in enumerate(self.classes):
+            part = slice(int(self.starts[k]), int(self.starts[k + 1]))
+            others = np.delete(self.classes, k)
+            rows = np.where(others > code, others - 1, others)
+            self.models.coefficients[np.ix_(rows, self.examples[part])] = signed[:, part]
 
 
 def _goals(context: FitContext) -> tuple[float, float, float]:
