@@ -25,6 +25,7 @@ from typing import Any
 
 import numba
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 _PACKAGE = Path(__file__).parent
@@ -99,8 +100,12 @@ class LoopCache:
         return None if folder is None else str(folder)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The code for a signature; None if there is none for this processor, or none that can be read."""
-        target_context.refresh()
+        """The code for a signature; None if there is none for this processor, or none that can be read.
+
+        Code needs numba's runtime, but not what the compiler knows of types and functions: to load that takes 0.15 s,
+        and the compiler does so by itself where it is needed.
+        """
+        rtsys.initialize(target_context)
         name = self._file_name(signature, target_context.codegen())
         for payload in self._payloads(name):
             with contextlib.suppress(Exception):  # of another build of the compiler: as if it were not there
