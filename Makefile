@@ -46,6 +46,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/pages.py
 	$(BIN)/python bench/levels.py
 	$(BIN)/python bench/rows.py
+	$(BIN)/python bench/tiles.py
 	$(BIN)/python bench/sbp.py
 	$(BIN)/python bench/smo.py
 	$(BIN)/python bench/predict.py

@@ -3,7 +3,7 @@
 ROWS left points meet WIDTH right ones. Coordinate after coordinate (or word after word, of four bytes or two shorts),
 their products are added up in registers; exponentials are computed of the sums where they are, and written to where the
 values are kept. A loop that the compiler vectorises by itself keeps sums in memory and takes twice as long, BLAS and a
-second pass 1.6 times (Zen 5, 8 to 784 coordinates, one thread; as long with AVX2).
+second pass 1.7 to 1.9 times (Zen 5, 8 to 784 coordinates; with AVX2 as long: bench/tiles.py).
 """
 
 from __future__ import annotations
