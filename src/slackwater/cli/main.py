@@ -16,6 +16,7 @@ from slackwater.cli.export import export
 from slackwater.cli.info import info
 from slackwater.cli.libsvm_options import LibsvmCommand
 from slackwater.cli.predict import predict
+from slackwater.cli.report import report
 from slackwater.cli.train import train
 
 _EXIT_CODES = (
@@ -50,6 +51,7 @@ app.command(cls=LibsvmCommand)(train)
 app.command(cls=LibsvmCommand)(predict)
 app.command()(evaluate)
 app.command()(export)
+app.command()(report)
 app.command()(info)
 app.command()(demo)
 
