@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.report.markup import number, text
+from slackwater.report.markup import number, power_of_ten, text
 
 _WIDTH, _HEIGHT = 400, 290
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 14, 44
 _MOST_POINTS = 240  # of a line that is drawn: more cannot be told apart
 _MOST_HINTS = 40  # points of a line that answer to the mouse
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Values = NDArray[np.float64]
 
@@ -60,12 +59,13 @@ class Axis:
         if not self.log:
             return [(value, self.spelled(value)) for value in round_numbers(self.low, self.high)]
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+        if last - first < 2:  # few powers of ten: 2 and 5 times one as well
+            values = [factor * 10.0**k for k in range(first - 1, last + 1) for factor in (1, 2, 5)]
+            return [
+                (value, number(value, 2)) for value in values if self.low <= value * (1 + 1e-9) and value <= self.high
+            ]
         every = max(1, math.ceil((last - first + 1) / 6))
-        return [(10.0**k, _power_of_ten(k)) for k in range(first, last + 1, every)]
-
-
-def _power_of_ten(exponent: int) -> str:
-    return {0: "1", 1: "10", 2: "100"}.get(exponent, "10" + str(exponent).translate(_SUPERSCRIPTS))
+        return [(10.0**k, power_of_ten(k)) for k in range(first, last + 1, every)]
 
 
 def round_numbers(low: float, high: float, about: int = 5) -> list[float]:
@@ -82,7 +82,7 @@ def covering(title: str, values: Values, log: bool = False) -> Axis:
     usable = values[np.isfinite(values) & ((values > 0) if log else True)]
     low, high = (float(usable.min()), float(usable.max())) if len(usable) else (0.1, 1.0)
     if log:
-        return Axis(title, 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high) + 1e-9), log=True)
+        return Axis(title, low / 1.15, high * 1.15, log=True)
     room = 0.04 * (high - low) or 0.5 * abs(high) or 0.5
     return Axis(title, low - room, high + room)
 
@@ -195,9 +195,7 @@ def _across(level: Level, axis: Axis) -> str:
     if not axis.low <= level.value <= axis.high:
         return ""
     at = _up_px(axis, np.array([level.value]))[0]
-    words = (
-        f'<text class="note" x="{_WIDTH - _RIGHT - 4}" y="{at - 5:.1f}" text-anchor="end">{text(level.words)}</text>'
-    )
+    words = f'<text class="note" x="{_LEFT + 6}" y="{at - 5:.1f}">{text(level.words)}</text>'
     return f'<line class="{level.kind}" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>{words}'
 
 

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 _LONGEST = 200
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def text(value: Any) -> str:
@@ -24,12 +25,18 @@ def number(value: Any, digits: int = 4) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:.{digits}g}"
+        return f"{int(value):,}".replace("-", "−")
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    mantissa = mantissa.replace("-", "−")
+    return f"{mantissa} × {power_of_ten(int(exponent))}" if exponent else mantissa
+
+
+def power_of_ten(exponent: int) -> str:
+    return {0: "1", 1: "10", 2: "100"}.get(exponent, "10" + str(exponent).translate(_SUPERSCRIPTS))
 
 
 def percent(value: float, digits: int = 1) -> str:
-    return "–" if math.isnan(value) else f"{100 * value:.{digits}f} %"
+    return "–" if math.isnan(value) else f"{100 * value:.{digits}f}\u00a0%"
 
 
 def paragraph(content: str, kind: str = "") -> str:
@@ -73,6 +80,6 @@ def facts(label: str, pairs: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="facts" aria-label="{text(label)}">{rows}</dl>'
 
 
-def beside(*parts: str) -> str:
-    """Side by side where there is room, else one below the other."""
-    return f'<div class="beside">{"".join(f"<div>{part}</div>" for part in parts)}</div>'
+def beside(*parts: str, kind: str = "beside") -> str:
+    """Side by side where there is room, else one below the other. "beside-wide" gives the first what it needs."""
+    return f'<div class="{kind}">{"".join(f"<div>{part}</div>" for part in parts)}</div>'

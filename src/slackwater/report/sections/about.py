@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from slackwater.report.markup import facts, number, paragraph, section, table, text
+from slackwater.report.markup import beside, facts, number, paragraph, section, table, text
 from slackwater.report.subject import Subject
 from slackwater.versions import core_versions
 
@@ -27,13 +27,15 @@ def parameters(subject: Subject) -> str:
         "parameters",
         "Parameters",
         paragraph(words),
-        facts("The fitted model", _fitted(subject)),
-        table("Parameters", ["parameter", "value", "default"], rows, words=3),
+        beside(
+            table("Parameters", ["parameter", "value", "default"], rows, words=3),
+            facts("The fitted model", _fitted(subject)),
+        ),
     )
 
 
 def _differs(value: Any, usual: Any) -> bool:
-    return type(value) is not type(usual) or bool(value != usual)
+    return value is not usual and not bool(value == usual)
 
 
 def _value(value: Any, other: bool) -> str:

@@ -47,8 +47,7 @@ def margins(subject: Subject) -> str:
 def _histogram(found: Values, with_margin: bool) -> str:
     low, high = (float(each) for each in np.quantile(found, [0.0005, 0.9995]))
     low, high = min(low, -0.1), max(high, 1.1 if with_margin else 0.1)
-    step = (high - low) / _BINS
-    # Bins begin at 0, so that none holds right and wrong labels.
+    step = 1.0 / max(1, round(_BINS / (high - low)))  # bins end at 0 and at 1: none holds right and wrong labels
     edges = np.arange(math.floor(low / step), math.ceil(high / step) + 1, dtype=np.float64) * step
     counts = np.histogram(np.clip(found, edges[0], edges[-1]), edges)[0].astype(np.float64)
     middles = (edges[:-1] + edges[1:]) / 2
@@ -121,7 +120,7 @@ def _facts(subject: Subject) -> str:
     trained = training_slack(subject)
     if trained is not None:
         reached = level(found, trained * len(found)) if trained > 0.0 else float(found.min())
-        rows.append(("slack an example in training", number(trained, 3)))
+        rows.append(("slack in training, an example of weight 1", number(trained, 3)))
         rows.append(("level that this slack reaches here", number(reached, 3)))
     return facts("Water", rows) + (paragraph(_level_words(reached), "small") if trained is not None else "")
 
@@ -138,7 +137,7 @@ def training_slack(subject: Subject) -> float | None:
     """The mean hinge loss of the training examples in the problem shown, from ``slack_nu_`` and ``margin_``."""
     # The paper's form fixes it: volume nu, level margin_. In the C-form slack_nu_ = loss / ‖w‖ and margin_ = 1 / ‖w‖.
     margin, slack = subject.at("margin_"), subject.at("nu", subject.at("slack_nu_"))
-    if margin is None or slack is None:
+    if margin is None or slack is None or subject.at("class_weight") is not None:  # weights are not known here
         return None
     sizes = [np.atleast_1d(np.asarray(each, dtype=np.float64)) for each in (slack, margin)]
     of_problem = [each[subject.worst_problem if len(each) > 1 else 0] for each in sizes]

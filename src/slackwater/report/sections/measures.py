@@ -65,6 +65,7 @@ def _by_class(subject: Subject, curves: list[ClassCurve]) -> str:
     found = subject.evaluation
     counts = found.confusion.sum(axis=1)
     areas = {curve.code: curve for curve in curves}
+    several = len(subject.names) > 2
     order = np.argsort([recall.value for recall in found.recall], kind="stable")[:_MOST_ROWS]
     shown = sorted(order.tolist())
     rows = [
@@ -72,11 +73,12 @@ def _by_class(subject: Subject, curves: list[ClassCurve]) -> str:
             text(subject.names[k]), number(counts[k]),
             *(cell for each in (found.precision[k], found.recall[k]) for cell in _with_interval(each)),
             _f1(found.precision[k].value, found.recall[k].value),
-            *_areas(areas.get(k)),
+            *(_areas(areas.get(k)) if several else []),
         ]
         for k in shown
     ]  # fmt: skip
-    head = ["class", "examples", "precision", "interval", "recall", "interval", "F1", "ROC AUC", "average precision"]
+    head = ["class", "examples", "precision", "interval", "recall", "interval", "F1"]
+    head += ["ROC AUC", "average precision"] if several else []
     left = len(subject.names) - len(shown)
     more = paragraph(f"The {left} classes with a higher recall are left out of this table.", "small") if left else ""
     return f"<h3>Class by class</h3>{table('Measures class by class', head, rows)}{more}"
@@ -112,7 +114,7 @@ def confusion(subject: Subject) -> str:
     )
     matrix = _matrix(subject)
     if len(counts) > 2 and wrong:
-        matrix = beside(matrix, _list_of_confusions(subject, 8))
+        matrix = beside(matrix, _list_of_confusions(subject, 8), kind="beside-wide")
     return section("confusion", "Confusion matrix", paragraph(words), matrix)
 
 

@@ -51,9 +51,11 @@ def convergence(subject: Subject) -> str:
     if np.isfinite(history["holdout_error"]).any():
         charts.append(_holdout_chart(history, order))
     words = (
-        f"{number(len(history['step']))} assessments on the way; kernel evaluations are what training costs. "
-        "With a sample or screening, gaps and objectives are about the examples then at work."
+        f"{number(len(history['step']))} assessments on the way, in {number(history['seconds'].max(), 3)} s and "
+        f"{number(history['evaluations'].max())} kernel evaluations."
     )
+    if subject.at("strategy_") is not None:
+        words += " With a sample or screening, gaps and objectives are about the examples then at work."
     return section("convergence", title, paragraph(words), beside(*filter(None, charts)))
 
 
@@ -83,17 +85,15 @@ def _series(subject: Subject, history: History, order: NDArray[Any], column: str
     names = subject.scheme.problem_names
     found = []
     for rank, problem in enumerate(order.tolist()):
-        mine = (history["problem"] == problem) & np.isfinite(history[column]) & (history["evaluations"] > 0)
+        mine = (history["problem"] == problem) & np.isfinite(history[column]) & (history["step"] > 0)
         kind = "main" if len(order) == 1 else f"s{rank + 1}" if rank < _NAMED else "faint"
         name = names[problem] if problem < len(names) else str(problem)
-        found.append(
-            Series(name, history["evaluations"][mine].astype(float), history[column][mine].astype(float), kind)
-        )
+        found.append(Series(name, history["step"][mine].astype(float), history[column][mine].astype(float), kind))
     return [each for each in found[::-1] if len(each.x)]
 
 
-def _evaluations(series: list[Series]) -> Axis:
-    return covering("kernel evaluations", np.concatenate([each.x for each in series]), log=True)
+def _steps(series: list[Series]) -> Axis:
+    return covering("steps", np.concatenate([each.x for each in series]), log=True)
 
 
 def _gap_chart(subject: Subject, history: History, order: NDArray[Any]) -> str:
@@ -103,7 +103,7 @@ def _gap_chart(subject: Subject, history: History, order: NDArray[Any]) -> str:
     y = covering("relative gap", np.concatenate([each.y for each in series]), log=True)
     tol = subject.at("tol")
     levels = [Level(float(tol), "tol", "level")] if tol else []
-    return line_chart("Relative gap", _evaluations(series), y, series, levels)
+    return line_chart("Relative gap", _steps(series), y, series, levels)
 
 
 def _objective_chart(subject: Subject, history: History, problem: int) -> str:
@@ -117,13 +117,13 @@ def _objective_chart(subject: Subject, history: History, problem: int) -> str:
     # The first values may be so far off that nothing else would be seen.
     values = np.concatenate([each.y[len(each.y) // 8 :] for each in lines])
     words = "Objective and bound; the optimum is between them" if found["bound"] else "Objective"
-    return line_chart(f"{words}{name}", _evaluations(lines), covering("value", values), lines)
+    return line_chart(f"{words}{name}", _steps(lines), covering("value", values), lines)
 
 
 def _holdout_chart(history: History, order: NDArray[Any]) -> str:
     mine = (history["problem"] == order[0]) & np.isfinite(history["holdout_error"])
-    line = Series("hold-out error", history["evaluations"][mine].astype(float), history["holdout_error"][mine], "main")
-    return line_chart("Hold-out error", _evaluations([line]), covering("error", line.y), [line])
+    line = Series("hold-out error", history["step"][mine].astype(float), history["holdout_error"][mine], "main")
+    return line_chart("Hold-out error", _steps([line]), covering("error", line.y), [line])
 
 
 # ---- decisions
@@ -172,8 +172,8 @@ def certificate(subject: Subject) -> str:
     if gap is not None:
         rows.append(("relative gap (<code>gap_</code>)", _gap_words(gap)))
     if gap is not None and not np.isnan(gap).all():
-        certified = subject.at("certified_", True)
-        rows.append(("proven (<code>certified_</code>)", "yes" if certified else "no, estimated"))
+        name = "proven (<code>certified_</code>)" if subject.at("certified_") is not None else "proven"
+        rows.append((name, "yes" if subject.at("certified_", True) else "no, estimated"))
     if reason is not None:
         rows.append(
             (
@@ -221,15 +221,15 @@ def explanation(subject: Subject) -> list[str]:
 def _nearness(subject: Subject, gap: float, each: str) -> str:
     if not math.isfinite(gap) or gap >= 1.0:
         return f"The relative gap is {number(gap, 3)}{each}: nothing is known yet about the distance from the optimum."
-    share = percent(gap, 3 if gap < 1e-3 else 2)
+    digits = 3 if gap < 1e-3 else 2
     if hasattr(subject.model, "nu"):
         return (
-            f"The relative gap is {number(gap, 3)}{each}. No classifier with this kernel and this much slack has a "
-            f"margin that is larger by more than {share} of the largest possible one: the optimum is that near."
+            f"The relative gap is {number(gap, 3)}{each}. The margin reached is at least {percent(1.0 - gap, digits)} "
+            "of the largest one that any classifier with this kernel and this much slack can have."
         )
     return (
-        f"The relative gap is {number(gap, 3)}{each}. The objective of the optimum is at most {share} lower than that "
-        "of this model: no function of this kernel, with these parameters, does better than that."
+        f"The relative gap is {number(gap, 3)}{each}. The objective of the optimum is at most {percent(gap, digits)} "
+        "lower than that of this model: no function of this kernel, with these parameters, does better than that."
     )
 
 
