@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-_EMPTY = {"meta", "line", "circle", "rect", "polygon"}
+_EMPTY = {"meta"}  # others that are empty are closed at once
 
 
 class Page(HTMLParser):

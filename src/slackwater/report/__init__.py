@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from slackwater.report.page import page, write_report
+from slackwater.report.page import write_report
 
-__all__ = ["page", "write_report"]
+__all__ = ["write_report"]

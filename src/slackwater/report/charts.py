@@ -195,8 +195,12 @@ def _across(level: Level, axis: Axis) -> str:
     if not axis.low <= level.value <= axis.high:
         return ""
     at = _up_px(axis, np.array([level.value]))[0]
-    words = f'<text class="note" x="{_LEFT + 6}" y="{at - 5:.1f}">{text(level.words)}</text>'
+    words = _note(level, _LEFT + 6, at - 5)
     return f'<line class="{level.kind}" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>{words}'
+
+
+def _note(level: Level, across: float, up: float) -> str:
+    return f'<text class="note" x="{across:.1f}" y="{up:.1f}">{text(level.words)}</text>' if level.words else ""
 
 
 def _upright(level: Level, axis: Axis) -> str:
@@ -204,7 +208,7 @@ def _upright(level: Level, axis: Axis) -> str:
     if not axis.low <= level.value <= axis.high:
         return ""
     at = _across_px(axis, np.array([level.value]))[0]
-    words = f'<text class="note" x="{at + 4:.1f}" y="{_TOP + 10}">{text(level.words)}</text>'
+    words = _note(level, at + 4, _TOP + 10)
     return f'<line class="{level.kind}" x1="{at:.1f}" x2="{at:.1f}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>{words}'
 
 

@@ -25,8 +25,9 @@ def measures(subject: Subject, curves: list[ClassCurve]) -> str:
     level = percent(found.confidence, 0)
     words = (
         f"On {number(subject.n)} examples, with {level} confidence intervals: Wilson's for accuracy, precision and "
-        "recall, a parametric bootstrap of the confusion matrix for balanced accuracy and macro F1, DeLong's for areas "
-        "under the ROC curve. “Largest class” is the accuracy of always answering with the most frequent class."
+        "recall, a parametric bootstrap of the confusion matrix for balanced accuracy and macro F1"
+        f"{', DeLong’s for the area under the ROC curve' if 'ROC AUC' in found.overall else ''}. “Largest class” is the "
+        "accuracy of always answering with the most frequent class."
     )
     return section(
         "measures",
