@@ -30,7 +30,8 @@ const look = (page) => ({
   ink: page.defaultView.getComputedStyle(page.body).color,
   charts: [...page.querySelectorAll("svg.chart")].map((chart) => chart.getBoundingClientRect().width),
   outside: [...page.querySelectorAll("p, h1, h2, dl, figure, .scroll")]
-    .filter((each) => each.getBoundingClientRect().right > page.defaultView.innerWidth + 0.5).map((each) => each.className),
+    .filter((each) => each.getBoundingClientRect().right > page.defaultView.innerWidth + 0.5)
+    .map((each) => each.className),
   texts: Math.min(...[...page.querySelectorAll("svg.chart text")].map((each) => each.getBoundingClientRect().height)),
   loaded: page.defaultView.performance.getEntriesByType("resource").map((entry) => entry.name),
 });

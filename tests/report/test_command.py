@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from html_page import Page
 from sklearn.datasets import dump_svmlight_file, load_iris, make_moons
 
+from html_page import Page
 from slackwater.cli.main import run
 
 

@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
-from html_page import Page
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import (
     accuracy_score,
@@ -23,6 +22,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler, label_binarize
 
 import slackwater
+from html_page import Page
 from slackwater import SVC, SBPClassifier
 from slackwater.baselines import FourierSVC, KernelPerceptron, PegasosClassifier, SIMBAClassifier, SMOClassifier
 from slackwater.evaluation import evaluate_predictions

@@ -26,8 +26,8 @@ def measures(subject: Subject, curves: list[ClassCurve]) -> str:
     words = (
         f"On {number(subject.n)} examples, with {level} confidence intervals: Wilson's for accuracy, precision and "
         "recall, a parametric bootstrap of the confusion matrix for balanced accuracy and macro F1"
-        f"{', DeLong’s for the area under the ROC curve' if 'ROC AUC' in found.overall else ''}. “Largest class” is the "
-        "accuracy of always answering with the most frequent class."
+        f"{', DeLong’s for the area under the ROC curve' if 'ROC AUC' in found.overall else ''}. “Largest class” is "
+        "the accuracy of always answering with the most frequent class."
     )
     return section(
         "measures",
