@@ -77,7 +77,7 @@ $(VENV)/paper.stamp: pyproject.toml paper/pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet -e . -e "./paper[test]"
 	touch $@
 
-# What pip cannot install: a browser that opens the reproduction's page, and LIBSVM's own programs to compare with.
+# What pip cannot install: a browser that opens reports and the reproduction's page, and LIBSVM's own programs to compare with.
 $(VENV)/system.stamp: | $(VENV)/bin/python
 	@if ! command -v chromium >/dev/null || ! command -v svm-train >/dev/null; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

@@ -18,7 +18,7 @@ PACKAGE = Path(slackwater.__file__).parent
 # From the ground up: a module imports from its own layer or from lower ones.
 LAYERS = [
     {"_code_cache", "_jit", "errors"},
-    {"workers", "memory", "votes", "files", "_loops"},
+    {"workers", "memory", "votes", "files", "versions", "evaluation", "_loops"},
     {"points"},
     {"kernels"},
     {"water", "gram", "examples", "objectives", "features"},
@@ -26,9 +26,9 @@ LAYERS = [
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "checkpoint", "callbacks"},
     {"fitting"},
-    {"model_io"},
+    {"model_io", "report"},
     {"estimators"},
-    {"datasets", "baselines", "data_io", "evaluation", "model_io.onnx"},
+    {"datasets", "baselines", "data_io", "model_io.onnx"},
     {"__init__"},
     {"cli"},
     {"__main__"},

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from slackwater.cli import options
-from slackwater.cli.console import RefusedError, note, say, say_json
+from slackwater.cli.console import note, say, say_json
 from slackwater.cli.interruption import terminable
-from slackwater.cli.models import in_parts, known_labels, load_with_data
+from slackwater.cli.models import in_parts, labels_of, load_with_data
 from slackwater.evaluation import Evaluation, Measure, evaluate_predictions
 
 
 def evaluate(
     data: options.Data,
     model: options.ModelFile,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    confidence: options.Confidence = 0.95,
     format: options.Format = None,
     label: options.Label = None,
     header: options.Header = "auto",
@@ -39,15 +36,12 @@ def evaluate(
 
       slackwater evaluate --json --label species test.csv iris.model
     """
-    if not 0.5 <= confidence < 1:
-        raise RefusedError(f"--confidence must be from 0.5 to below 1, got {confidence}.")
+    options.check_confidence(confidence)
     reading = options.Reading(data, format, label, header, ignore, indices)
     with terminable() as interruption:
         try:
             loaded, found = load_with_data(model, reading, needs_labels=True, quiet=quiet)
-            truth = known_labels(loaded, found.y)
-            if truth is None or not np.isin(truth, loaded.classes_).all():
-                raise RefusedError(_unknown(loaded, found.y, data))
+            truth = labels_of(loaded, found.y, data)
             labels = in_parts(loaded.predict, found.X, "Predicting", quiet)
             scores = None
             if len(loaded.classes_) == 2:
@@ -60,12 +54,6 @@ def evaluate(
         say_json(result.as_dict())
     else:
         _show(result)
-
-
-def _unknown(model: Any, y: Any, data: str) -> str:
-    classes = ", ".join(map(str, model.classes_.tolist()[:10]))
-    odd = [label for label in np.unique(y).tolist() if label not in model.classes_.tolist()][:3]
-    return f"{data}: labels must be of the model's classes ({classes}), found {', '.join(map(str, odd))}."
 
 
 def _show(result: Evaluation) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_text
 import platform
 import zipfile
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ from slackwater.cli import options
 from slackwater.cli.console import say_json
 from slackwater.cli.models import load_model
 from slackwater.datasets import available
+from slackwater.versions import installed_version
 from slackwater.workers import thread_count
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl", "matplotlib", "pyarrow", "onnx")
@@ -47,7 +47,7 @@ def info(
         return
     table = Table(show_header=False, title=title)
     for name, value in rows.items():
-        table.add_row(name, _spelled(value))
+        table.add_row(name, spelled(value))
     rich.print(table)
 
 
@@ -55,7 +55,7 @@ def _installation() -> dict[str, Any]:
     present = [name for name in _DATASETS if available(name)]
     return {
         "Python": f"{platform.python_version()} on {platform.machine()}",
-        **{library: _version(library) for library in _LIBRARIES},
+        **{library: installed_version(library) for library in _LIBRARIES},
         "threads": thread_count(None),
         "data sets found": present or "none (set SLACKWATER_DATA)",
     }
@@ -77,12 +77,12 @@ def _model_rows(path: Path) -> dict[str, Any]:
         "gap": float(np.max(model.gap_)) if hasattr(model, "gap_") else None,
         "certified": getattr(model, "certified_", None),
         "stopped by": getattr(model, "stop_reason_", None),
-        **_written_by(path),
+        **written_by(path),
     }
     return {name: value for name, value in rows.items() if value is not None}
 
 
-def _written_by(path: Path) -> dict[str, Any]:
+def written_by(path: Path) -> dict[str, Any]:
     """Format and versions as the header of a file of ours says them; the file was loaded, so it is one or the other."""
     if not zipfile.is_zipfile(path):
         return {"format": "LIBSVM text"}
@@ -91,17 +91,10 @@ def _written_by(path: Path) -> dict[str, Any]:
     return {"format": f"{header['format']}, version {header['version']}", "written by": header["written_by"]}
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {each}" for name, each in value.items())
     if isinstance(value, list):
         more = f", … ({len(value)} in all)" if len(value) > _SHOWN else ""
         return ", ".join(map(str, value[:_SHOWN])) + more
     return str(value)
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "not installed"

@@ -17,6 +17,7 @@ from slackwater.cli.export import export
 from slackwater.cli.info import info
 from slackwater.cli.libsvm_options import LibsvmCommand
 from slackwater.cli.predict import predict
+from slackwater.cli.report import report
 from slackwater.cli.train import train
 
 _EXIT_CODES = (
@@ -51,6 +52,7 @@ app.command(cls=LibsvmCommand)(train)
 app.command(cls=LibsvmCommand)(predict)
 app.command()(evaluate)
 app.command()(export)
+app.command()(report)
 app.command("compile")(compile_loops)
 app.command()(info)
 app.command()(demo)

@@ -83,3 +83,17 @@ def known_labels(model: Any, y: NDArray[Any] | None) -> NDArray[Any] | None:
     if (classes.dtype.kind in "OU") != (y.dtype.kind in "OU"):
         return None
     return y if bool(np.isin(y, classes).any()) else None
+
+
+def labels_of(model: Any, y: NDArray[Any] | None, data: str) -> NDArray[Any]:
+    """Labels, all of which the model knows."""
+    found = known_labels(model, y)
+    if found is None or not np.isin(found, model.classes_).all():
+        classes = ", ".join(map(str, model.classes_.tolist()[:10]))
+        odd = [label for label in np.unique([] if y is None else y).tolist() if label not in model.classes_.tolist()][
+            :3
+        ]
+        raise RefusedError(
+            f"{data}: labels must be of the model's classes ({classes}), found {', '.join(map(str, odd))}."
+        )
+    return found

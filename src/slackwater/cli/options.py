@@ -63,6 +63,13 @@ StringLabels = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as one JSON object.")]
 Jobs = Annotated[int | None, typer.Option("--n-jobs", help="Threads; -1 is all.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
+
+
+def check_confidence(confidence: float) -> None:
+    """Before anything is read."""
+    if not 0.5 <= confidence < 1:
+        raise RefusedError(f"--confidence must be from 0.5 to below 1, got {confidence}.")
 
 
 class Reading(NamedTuple):

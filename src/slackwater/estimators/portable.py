@@ -47,6 +47,30 @@ class StorableClassifier:
         check_is_fitted(self)
         replace_file(Path(path), stored.to_bytes(self._stored()))
 
+    def report(self, X: Any, y: Any, path: Any, *, title: str | None = None, confidence: float = 0.95) -> None:
+        """Write a page about the fitted model and how it does on X: one HTML file, which opens without a network.
+
+        It has measures with confidence intervals, the confusion matrix, ROC and precision-recall curves, the
+        distribution of margins, convergence, the water picture, decisions, the certificate, parameters and environment.
+        What a model does not know (LIBSVM's text has no history) is left out with the reason.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (m, d)
+            Examples, as for ``predict``; usually not those of training.
+        y : array-like of shape (m,)
+            Their labels, of the model's classes.
+        path : str or path
+            An existing file is replaced.
+        title : str, optional
+            By default the estimator and the number of examples.
+        confidence : float, default=0.95
+            Of the intervals.
+        """
+        from slackwater.report import write_report  # what it needs is not needed to train or to predict
+
+        write_report(self, X, y, path, title=title, confidence=confidence)
+
     def _stored(self) -> StoredModel:
         from slackwater.estimators.loading import estimator_classes
 

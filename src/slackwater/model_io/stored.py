@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import platform
 import re
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -13,10 +11,10 @@ from slackwater.errors import ModelFileError
 from slackwater.model_io.archive import packed, unpacked
 from slackwater.model_io.model import StoredKernel, StoredModel
 from slackwater.model_io.values import Arrays, decode, encode
+from slackwater.versions import core_versions
 
 FORMAT = "slackwater model"
 VERSION = 1  # a reader reads all versions up to its own
-_LIBRARIES = ("slackwater", "numpy", "scipy", "scikit-learn", "numba")
 _ATTRIBUTE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 _PARAMETER = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 _INTERNAL = re.compile(r"[a-z][a-z0-9_]*")
@@ -33,7 +31,7 @@ def to_bytes(model: StoredModel) -> bytes:
         "kernel": None if model.kernel is None else _encode_kernel(model.kernel, arrays),
         "attributes": {name: encode(value, name, arrays) for name, value in model.attributes.items()},
         "internals": {name: encode(value, f"internal.{name}", arrays) for name, value in model.internals.items()},
-        "written_by": _versions(),
+        "written_by": core_versions(),
     }
     return packed(header, arrays)
 
@@ -113,14 +111,3 @@ def _is_square(probe: Any) -> bool:
     return (
         isinstance(probe, np.ndarray) and probe.dtype == np.float64 and probe.ndim == 2 and len(set(probe.shape)) == 1
     )
-
-
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}}
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # run from a folder of sources
-        return "unknown"
