@@ -158,10 +158,11 @@ class PreparedSupport:
 
         In double precision where coefficients are so large (a large C) that the rounding of single precision shows.
         """
-        if isinstance(coefficients, PairCoefficients):
-            largest = coefficients.largest_norm
-        else:
-            largest = float(np.linalg.norm(coefficients, axis=1).max(initial=0.0))
+        with np.errstate(over="ignore"):  # infinite, it calls for double precision as well
+            if isinstance(coefficients, PairCoefficients):
+                largest = coefficients.largest_norm
+            else:
+                largest = float(np.linalg.norm(coefficients, axis=1).max(initial=0.0))
         double = calls_for_double(largest * self._largest_value)
         support = self._in_precision(double, workers)
         values = self._sums(in_double(points) if double else points, support, coefficients, workers)
