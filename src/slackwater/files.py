@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from pathlib import Path
 
 
@@ -11,8 +12,12 @@ def replace_file(path: Path, content: bytes) -> None:
     """Write a new file beside ``path``, then move it there.
 
     A full disk, an interrupt or a crash leaves the former file as it was. The new file has a name of its own, so that
-    two processes that write to one path do not mix their parts. A link stays a link: the file it points to is replaced.
+    two processes that write to one path do not mix their parts. A link stays a link: the file it points to is replaced,
+    with the permissions it had. A pipe or a device is written to.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(content)
+        return
     target = Path(os.path.realpath(path))
     part = target.with_name(f"{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
@@ -20,6 +25,8 @@ def replace_file(path: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
+        if target.exists():
+            os.chmod(part, stat.S_IMODE(target.stat().st_mode))
         os.replace(part, target)
     except BaseException:
         part.unlink(missing_ok=True)

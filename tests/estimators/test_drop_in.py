@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from slackwater import SVC, SBPClassifier, baselines
 from slackwater.errors import ConvergenceWarning, IndefiniteKernelWarning, KernelError
+from slackwater.estimators.one_vs_one import OneVsOneClassifier
 
 
 @pytest.fixture(scope="module")
@@ -388,3 +389,51 @@ def test_ctrl_c_ends_a_search(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         GridSearchCV(SVC(tol=1e-12, kernel="laplacian"), {"C": [1.0, 2.0, 4.0]}, cv=2).fit(X, y)
     assert threading.current_thread() is threading.main_thread()
+
+
+def test_probabilities_of_weighted_rows_do_not_depend_on_the_container(moons):
+    X, y = moons
+    weights = np.ones(len(y))
+    weights[::4] = 0.0
+    expected = SVC(probability=True).fit(X, y, weights).predict_proba(X)
+    shuffled = np.random.default_rng(0).permutation(len(y))
+    frame = pd.DataFrame(X, columns=["east", "north"], index=shuffled)
+    np.testing.assert_allclose(SVC(probability=True).fit(frame, y, weights).predict_proba(frame), expected, atol=1e-9)
+    rows = sparse.coo_matrix(X)
+    np.testing.assert_allclose(SVC(probability=True).fit(rows, y, weights).predict_proba(rows), expected, atol=1e-6)
+
+
+def test_probabilities_of_a_frame_of_kernel_values(moons):
+    X, y = moons
+    K = pd.DataFrame(X @ X.T + 1.0)
+    model = SVC(kernel="precomputed", probability=True).fit(K, y)
+    np.testing.assert_allclose(model.predict_proba(K).sum(axis=1), 1.0)
+
+
+def test_probabilities_of_objects_in_a_series():
+    words = np.array(["ash", "birch", "cedar", "elm", "fir", "oak", "pine", "yew"] * 4, dtype=object)
+    y = np.array(["r" in word for word in words])
+
+    def letters(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    weights = np.where(np.arange(len(words)) % 4 == 0, 0.0, 1.0)
+    expected = SVC(kernel=letters, probability=True).fit(words, y, weights).predict_proba(words)
+    series = pd.Series(words, index=np.arange(len(words))[::-1])
+    np.testing.assert_allclose(
+        SVC(kernel=letters, probability=True).fit(series, y, weights).predict_proba(words), expected
+    )
+
+
+def test_an_interrupted_fit_has_no_probabilities_of_an_earlier_one(moons, monkeypatch):
+    X, y = moons
+    model = SVC(probability=True).fit(X, y)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OneVsOneClassifier, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError, match="predict_proba"):
+        model.predict_proba(X)

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from reference import kernels as naive
+from slackwater import SVC
 from slackwater.kernels import Gaussian, _loops, _tile_loops, as_points, block
 from slackwater.kernels._register_tiles import WIDTH
 from slackwater.kernels.destinations import Destinations
@@ -233,3 +234,18 @@ def test_whole_numbers_are_shifted_to_their_centre_without_error() -> None:
     assert moved is not None
     np.testing.assert_array_equal(moved.values.astype(np.float64), X - points.centre())
     assert np.all(np.abs(np.median(moved.values, axis=0)) <= np.maximum(0.3 * X.std(axis=0), 1.0))
+
+
+@pytest.mark.parametrize("offset", [1e6, 1e8])
+@pytest.mark.parametrize("n", [300, 9000])
+def test_data_in_double_precision_are_classified_alike_however_far_from_the_origin(offset: float, n: int) -> None:
+    rng = np.random.default_rng(1)
+    X = np.round(rng.normal(size=(n, 3)), 6)
+    y = X[:, 0] + X[:, 1] ** 2 > 1.0
+    here, there = SVC(gamma=0.5).fit(X, y), SVC(gamma=0.5).fit(X + offset, y)
+    np.testing.assert_allclose(there.decision_function(X + offset), here.decision_function(X), atol=2e-3)
+
+
+def test_a_point_has_the_value_one_with_itself_however_narrow_the_kernel() -> None:
+    points = as_points(np.random.default_rng(0).normal(size=(40, 3)))
+    np.testing.assert_array_equal(block(Gaussian(1e20), points, points), np.eye(40))

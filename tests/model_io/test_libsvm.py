@@ -228,3 +228,13 @@ def test_too_few_features_are_refused(tmp_path):
     (tmp_path / "model").write_text(TEXT)
     with pytest.raises(ModelFileError, match="n_features must be at least 3"):
         load(tmp_path / "model", n_features=2)
+
+
+def test_text_that_is_cut_off_is_refused(tmp_path):
+    model = SVC().fit(*four_classes())
+    model.to_libsvm(tmp_path / "model")
+    content = (tmp_path / "model").read_bytes()
+    for size in range(1, 100):
+        (tmp_path / "model").write_bytes(content[:-size])
+        with pytest.raises(ModelFileError):
+            load(tmp_path / "model")

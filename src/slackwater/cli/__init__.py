@@ -11,6 +11,8 @@ def main() -> None:
         from slackwater.cli.main import run
 
         sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:  # while libraries are loaded
+        sys.exit(130)
     except ModuleNotFoundError as error:
         if str(error.name).split(".")[0] not in {"typer", "rich", "matplotlib"}:
             raise

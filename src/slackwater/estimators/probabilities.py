@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from slackwater.estimators.model_checks import require
 from slackwater.estimators.one_vs_one import OneVsOneClassifier
-from slackwater.estimators.validation import take
+from slackwater.estimators.validation import check_rows, take
 from slackwater.model_io.model import StoredModel
 
 _FOLDS = 5  # as in LIBSVM
@@ -32,8 +32,8 @@ class Probabilities(OneVsOneClassifier):
 
         Parameters, returns and raises as in ``KernelClassifier.fit``.
         """
+        self._calibrator = None  # of an earlier fit: it does not fit a model that Ctrl-C leaves behind
         super().fit(X, y, sample_weight)
-        self._calibrator = None
         if self._estimates_probabilities():
             model = clone(self).set_params(
                 probability=False,
@@ -42,7 +42,8 @@ class Probabilities(OneVsOneClassifier):
                 checkpoint=None,
                 verbose=0,
             )
-            self._calibrator = calibrator(model, X, column_or_1d(y), sample_weight, self._seed())
+            rows = check_rows(self, X, reset=False)
+            self._calibrator = calibrator(model, rows, column_or_1d(y), sample_weight, self._seed())
         return self
 
     def _internals(self) -> dict[str, Any]:

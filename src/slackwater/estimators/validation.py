@@ -130,6 +130,8 @@ def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targ
 
 def take(X: Any, rows: NDArray[np.intp]) -> Any:
     """Some rows of an array, a sparse matrix or a sequence of objects."""
+    if hasattr(X, "iloc"):  # pandas would take numbers for labels
+        return X.iloc[rows]
     return X[rows] if hasattr(X, "shape") else [X[int(row)] for row in rows]
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Largest error of gamma |z - x|² that single precision may cause; where it is larger, distances are computed by the
 # differences of coordinates, or, of very many, in double.
 SINGLE_PRECISION_ERROR = 1e-5
+_DOUBLE_PRECISION_ERROR = 1e-10  # the same in double precision
 _EPSILON = float(np.finfo(np.float32).eps)
 _FEW_COORDINATES = 1024  # up to which a product of our own is known to be quicker than BLAS
 _MIN_LEFT_TO_PACK_AGAIN = 1024  # left points, with which packing the right ones takes a small part of the time
@@ -68,6 +69,8 @@ class Gaussian(Kernel):
             self.write(first, second, Destinations.of_block(out))
         elif out.dtype == np.float32 and self.needs_double(first, second):
             self._fill_by_norms(first, second, out)
+        elif out.dtype == np.float64 and self._cancels_in_double(first, second):
+            out[...] = self._by_differences(first, second)
         else:
             self._fill(first, second, out)
 
@@ -248,6 +251,20 @@ class Gaussian(Kernel):
         if len(left_far) and len(right_far):
             far = self._in_double(cast("Vectors", left.take(left_far)), cast("Vectors", right.take(right_far)))
             out[np.ix_(left_far, right_far)] = far
+
+    def _cancels_in_double(self, left: Vectors, right: Vectors) -> bool:
+        """Whether squared distances from norms would lose too many digits even in double precision."""
+        dense = isinstance(left, DensePoints) and isinstance(right, DensePoints)
+        largest = max(left.largest_squared_norm, right.largest_squared_norm)
+        return dense and self.gamma * largest * float(np.finfo(np.float64).eps) > _DOUBLE_PRECISION_ERROR
+
+    def _by_differences(self, left: Vectors, right: Vectors) -> Floats:
+        """From differences of coordinates: no digit is lost, however far from the origin the points are."""
+        from scipy.spatial.distance import cdist
+
+        double = np.dtype(np.float64)
+        with np.errstate(over="ignore"):  # an infinite distance has the value 0
+            return np.asarray(np.exp(-self.gamma * cdist(left.dense(double), right.dense(double), "sqeuclidean")))
 
     def _in_double(self, left: Vectors, right: Vectors) -> Floats:
         """The distances in double; of an exponential single precision is enough."""

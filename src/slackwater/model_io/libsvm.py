@@ -164,6 +164,8 @@ def is_model(content: bytes) -> bool:
 
 def from_text(content: bytes, n_features: int | None = None) -> KernelModel:
     """The model; ModelFileError with the line where the text is not one of a classifier."""
+    if not content.endswith(b"\n"):
+        raise ModelFileError("its last line must end with a line feed, and does not: it is cut off. Copy it again")
     lines = content.split(b"\n")
     start, fields = _header_lines(lines)
     header = _header(fields)
