@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, make_moons
@@ -244,3 +245,10 @@ def test_the_greedy_basis_is_the_projection_on_its_members():
             rest[chosen] -= found
             distances[-1] += rest @ gram @ rest
     assert distances[0] > distances[1] > distances[2]
+
+
+def test_names_of_columns_are_no_reason_to_warn():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    smaller = SVC().fit(frame, y).compress(max_loss=0.05, X=frame, y=y)  # warnings are errors
+    assert smaller.compression_["n_support"] < smaller.compression_["n_support_before"]

@@ -148,3 +148,10 @@ def test_pipelines_convert(estimator, labels, dtype):
     pipeline = make_pipeline(StandardScaler(), estimator).fit(3.0 * X + 5.0, labels[y])
     graph = skl2onnx.to_onnx(pipeline, X[:1].astype(dtype))
     assert_same_answers(graph, pipeline, 3.0 * unseen() + 5.0, dtype)
+
+
+def test_labels_beyond_what_onnx_has_are_refused():
+    X, y = four_classes()
+    labels = np.array([0, 2**63], dtype=np.uint64)[(y > 1).astype(int)]
+    with pytest.raises(ValueError, match="labels must be at most"):
+        SVC().fit(X, labels).to_onnx()

@@ -77,6 +77,8 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        note(f"error: {' '.join(error.format_message().split())}")  # of the parser of arguments
+        words = " ".join(error.format_message().split())  # of the parser of arguments; none where it shows the help
+        if words:
+            note(f"error: {words}")
         return int(getattr(error, "exit_code", USERS_MISTAKE))
     return outcome if isinstance(outcome, int) else 0

@@ -46,6 +46,7 @@ def check_request(max_support: Any, max_loss: Any, X: Any) -> None:
 class _Data:
     """Rows to measure the loss on; those of the training data are trained on, too."""
 
+    given: Any  # X as it was passed, perhaps with names of its columns
     X: Any
     y: Any
     weights: Doubles
@@ -97,8 +98,8 @@ def _smallest(reduction: _Reduction, max_loss: float) -> Any:
     return found
 
 
-def _data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> _Data:
-    X = check_rows(estimator, X, reset=False)
+def _data(estimator: Any, given: Any, y: Any, sample_weight: Any) -> _Data:
+    X = check_rows(estimator, given, reset=False)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     targets = None
     if y is not None:
@@ -110,7 +111,7 @@ def _data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> _Data:
         same = np.array_equal(found.classes, estimator.classes_)
         targets = found if same and _holds_support(estimator, X, n) else None
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    return _Data(X, y, weights, targets, estimator.predict(X), estimator.decision_function(X))
+    return _Data(given, X, y, weights, targets, estimator.predict(given), estimator.decision_function(given))
 
 
 def _holds_support(estimator: Any, X: Any, n: int) -> bool:
@@ -230,7 +231,7 @@ class _Reduction:
 
 def _losses(new: Any, data: _Data) -> dict[str, Any]:
     """What the model has lost on the given rows. Without labels the loss is the share of rows that change theirs."""
-    labels, change = new.predict(data.X), np.abs(new.decision_function(data.X) - data.values)
+    labels, change = new.predict(data.given), np.abs(new.decision_function(data.given) - data.values)
     changed = float(np.average(labels != data.labels, weights=data.weights))
     found = {
         "loss": changed,

@@ -100,6 +100,10 @@ def score_shape(model: KernelModel) -> list[int | None]:
 def onnx_labels(model: KernelModel) -> NDArray[Any]:
     """Labels in a type that ONNX has: whole numbers as int64, text as str objects, others in double precision."""
     classes = model.classes
+    if classes.dtype.kind == "u" and classes.max() > np.iinfo(np.int64).max:
+        raise ValueError(
+            f"labels must be at most 2**63 - 1 in ONNX, got {classes.max()}. Number the classes otherwise."
+        )
     if classes.dtype.kind in "biu":
         return classes.astype(np.bool_ if classes.dtype.kind == "b" else np.int64)
     if classes.dtype.kind == "f":
