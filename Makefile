@@ -23,10 +23,11 @@ test-peers: $(VENV)/dev.stamp $(OLDEST)/stamp
 	$(BIN)/pytest -n auto tests/peers tests/estimators/test_drop_in.py
 	$(OLDEST)/bin/python -m pytest -n auto tests/peers tests/estimators/test_drop_in.py
 
-# Hostile model and data files, counted: a million inputs.
-fuzz: $(VENV)/dev.stamp
+# Hostile model and data files, counted: a million inputs, and some guided by coverage.
+fuzz: $(VENV)/fuzz.stamp
 	$(BIN)/python tests/fuzz/fuzz_models.py --count 200000
 	$(BIN)/python tests/fuzz/fuzz_data.py --count 800000
+	for target in models svmlight csv npz npy; do $(BIN)/python tests/fuzz/guided.py $$target --runs 20000 || exit 1; done
 
 reproduce: $(VENV)/paper.stamp
 	$(BIN)/sbp-paper
@@ -97,6 +98,10 @@ $(VENV)/libsvm.stamp: | $(VENV)/bin/python
 	  command -v svm-train >/dev/null || \
 	    echo "NOT TESTED AGAINST LIBSVM: svm-train is missing and cannot be installed here (package libsvm-tools)"; \
 	fi
+	touch $@
+
+$(VENV)/fuzz.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet -e ".[fuzz]"
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp
