@@ -115,7 +115,7 @@ class PortableClassifier(StorableClassifier):
 
         One-vs-one models are written as they are. One-vs-rest models are embedded: in LIBSVM's votes among pairs of
         classes, each pair compares two of the functions, so that the largest one wins. A support vector is then written
-        once for each function that it is part of.
+        once for each function that it is part of. What ``probability=True`` has learned has no place in it.
 
         Parameters
         ----------

@@ -89,7 +89,8 @@ class SVC(Probabilities):
         method can be chosen, and scikit-learn is about to remove this parameter from its own SVC.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights of each class. "balanced" counts rows, not their weights: n / (n_classes · rows of
-        the class). A dict may name classes that the data lack, as long as it names all that they have.
+        the class). Classes that a dict does not name have the factor 1; it may name classes that the data lack, as long
+        as it names all that they have.
     tol : float, optional
         Stop at this certified relative gap between primal and dual objective, ``gap_``, and when no example is further
         than ten times this from where an optimum has it (so that single decision values are right, too).
@@ -139,7 +140,7 @@ class SVC(Probabilities):
 
     Attributes
     ----------
-    support_, support_vectors_, dual_coef_, intercept_, n_support_, classes_, n_features_in_, coef_ (linear)
+    support_, support_vectors_, intercept_, n_support_, classes_, n_features_in_, coef_ (linear)
         As in scikit-learn's SVC: support vectors grouped by class, with one-vs-one ``dual_coef_`` of shape
         (n_classes - 1, n_support) and an ``intercept_`` for each pair (0, 1), (0, 2), …, (1, 2), …. With
         ``multi_class="ovr"`` both have a row for each class. Equal rows of one class are one support vector.
