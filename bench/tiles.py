@@ -53,7 +53,7 @@ def main() -> None:
                     _loops.gaussian_finish32(*flatten(part), *terms, part.dtype.type(2 * kernel.gamma))
 
             def in_one_pass(first=first, dense=dense, kernel=kernel, out=out) -> None:
-                kernel._write_few(first, dense, Destinations.of_block(out), apart=False)
+                kernel._write_dense(first, dense, Destinations.of_block(out), apart=False)
 
             found = {"BLAS": by_blas, "one pass": in_one_pass}
             if grid is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SINGLE_PRECISION_ERROR = 1e-5
 _DOUBLE_PRECISION_ERROR = 1e-10  # the same in double precision
 _EPSILON = float(np.finfo(np.float32).eps)
-_FEW_COORDINATES = 1024  # up to which a product of our own is known to be quicker than BLAS
+_MAX_COORDINATES = 1024  # up to which a product of our own is known to be quicker than BLAS
 _MIN_LEFT_TO_PACK_AGAIN = 1024  # left points, with which packing the right ones takes a small part of the time
 _MAX_REPEATED_SHARE = 0.3  # of values computed in single precision first and then again in double
 
@@ -36,8 +36,9 @@ class Gaussian(Kernel):
 
     Squared distances come from inner products, :math:`\\|x\\|^2 + \\|z\\|^2 - 2\\langle x, z\\rangle`. In
     float32 that difference is off by about :math:`\\varepsilon\\max\\|x\\|^2`. Where :math:`\\gamma` makes this matter
-    (raw features in the thousands), distances are sums of squared differences if the points have few coordinates; else
-    those of two points so far from the origin are computed in double precision.
+    (raw features in the thousands), distances are sums of squared differences; with more than 1024 coordinates those
+    of two points so far from the origin are computed in double precision. Where norms cancel in float64, too,
+    distances are sums of squared differences as well.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class Gaussian(Kernel):
         By differences of coordinates they change by at most ε √γ |x| (the largest of t exp(-t²) is 0.43); else
         squared distances come from norms, which lose more.
         """
-        if points.n_features > _FEW_COORDINATES:
+        if points.n_features > _MAX_COORDINATES:
             return self.needs_double(points, points)
         return _EPSILON * math.sqrt(self.gamma * points.largest_squared_norm) > SINGLE_PRECISION_ERROR
 
@@ -171,27 +172,27 @@ class Gaussian(Kernel):
     # ---- fused writing
 
     def writes(self, points: Points) -> bool:
-        """Points on a grid or with few coordinates, in single precision."""
+        """Points on a grid or dense, of at most 1024 coordinates, in single precision."""
         return isinstance(points, Vectors) and points.dtype == np.float32 and self._in_one_pass(points, points)
 
     def write(self, left: Vectors, right: Vectors, to: Destinations) -> None:
         """Write :math:`K(left_i, right_j)` as value j of destination i.
 
-        Points are on one grid or have few coordinates, so that every value is finite: nobody looks.
+        Points are on one grid or are dense, so that every value is finite: nobody looks.
         """
         if isinstance(left, GridPoints) and isinstance(right, GridPoints):
             self._write_on_grid(left, right, to)
         else:
-            self._write_few(left, right, to, apart=self.needs_double(left, right))
+            self._write_dense(left, right, to, apart=self.needs_double(left, right))
 
     def _in_one_pass(self, left: Vectors, right: Vectors) -> bool:
         """Whether there is a compiled loop from coordinates to values, all of which are finite."""
         if isinstance(left, GridPoints) and isinstance(right, GridPoints):
             return left.grid is right.grid  # one object
-        if not (_few_coordinates(left) and _few_coordinates(right)):
+        if not (_fits_one_pass(left) and _fits_one_pass(right)):
             return False
         if self.needs_double(left, right):
-            within = _all_in_few_coordinates(left) and _all_in_few_coordinates(right) and _in_single(self.gamma)
+            within = _exactly_in_single(left) and _exactly_in_single(right) and _in_single(self.gamma)
         else:
             within = _well_within_single(self.gamma)
         largest = math.sqrt(max(left.largest_squared_norm, right.largest_squared_norm))
@@ -207,8 +208,8 @@ class Gaussian(Kernel):
         norms = left.own, right.others
         _grid_loops.gaussian32(left.words, packed, code, flip, *norms, factor, to.base, to.starts, to.steps)
 
-    def _write_few(self, left: Vectors, right: Vectors, to: Destinations, apart: bool) -> None:
-        """Of points with few coordinates, by products or by their differences."""
+    def _write_dense(self, left: Vectors, right: Vectors, to: Destinations, apart: bool) -> None:
+        """Of dense points, by products or by their differences."""
         from slackwater.kernels import _tile_loops
         from slackwater.kernels._register_tiles import WIDTH
 
@@ -227,8 +228,8 @@ class Gaussian(Kernel):
         from slackwater.kernels import _loops
 
         single = out.dtype == np.float32
-        if single and _few_coordinates(left) and _few_coordinates(right) and _well_within_single(self.gamma):
-            self._write_few(left, right, Destinations.of_block(out), apart=False)
+        if single and _fits_one_pass(left) and _fits_one_pass(right) and _well_within_single(self.gamma):
+            self._write_dense(left, right, Destinations.of_block(out), apart=False)
             return
         if single and not _in_single(2.0 * self.gamma):
             out[...] = self._in_double(left, right)
@@ -322,10 +323,10 @@ def _well_within_single(gamma: float) -> bool:
     return 1e-30 <= gamma <= 1e30
 
 
-def _few_coordinates(points: Vectors) -> bool:
-    return isinstance(points, DensePoints) and points.n_features <= _FEW_COORDINATES
+def _fits_one_pass(points: Vectors) -> bool:
+    return isinstance(points, DensePoints) and points.n_features <= _MAX_COORDINATES
 
 
-def _all_in_few_coordinates(points: Vectors) -> bool:
-    """Whether distances are those of few coordinates in single precision, and of nothing else."""
-    return _few_coordinates(points) and points.raw.dtype == np.float32 and not cast("DensePoints", points).projected
+def _exactly_in_single(points: Vectors) -> bool:
+    """Whether distances are those of the coordinates in single precision, and of nothing else."""
+    return _fits_one_pass(points) and points.raw.dtype == np.float32 and not cast("DensePoints", points).projected
