@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
-from slackwater.tracing import Watch
 
 __all__ = ["Model", "Moment"]
 
@@ -50,10 +49,12 @@ def joined(expansions: Sequence[Expansion]) -> Model:
     return Model(support, stacked, np.array([each.bias for each in expansions]))
 
 
-def watch_for(callback: Callable[[Moment], Any], kept: NDArray[np.intp]) -> Watch:
+def watch_for(
+    callback: Callable[[Moment], Any], kept: NDArray[np.intp]
+) -> Callable[[int, int, float, Callable[[], Any]], bool]:
     """Show the user's function what the training loop shows; ``kept`` has the examples' row numbers."""
 
-    def watch(step: int, evaluations: int, seconds: float, expansions: Callable[[], list[Expansion]]) -> bool:
+    def watch(step: int, evaluations: int, seconds: float, expansions: Callable[[], Any]) -> bool:
         def model() -> Model:
             found = joined(expansions())
             return found._replace(support=kept[found.support])

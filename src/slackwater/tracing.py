@@ -1,20 +1,18 @@
-"""Watching a training run: what callbacks are shown, the table of a run, and a line of progress."""
+"""Watching a training run: what callbacks are shown, and the table of a run."""
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TextIO, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slackwater.expansion import Expansion
+from slackwater.history import History
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import Progress
 
@@ -76,6 +74,17 @@ class DecisionWatcher(Protocol):
         """A measurement spoke for or against a strategy."""
 
 
+@runtime_checkable
+class StageWatcher(Protocol):
+    """A callback that is also told what a fit does at present, and when it is over."""
+
+    def staged(self, name: str) -> None:
+        """The next stage begins."""
+
+    def done(self) -> None:
+        """The fit is over."""
+
+
 # Shown every step: number, kernel evaluations, seconds, and what makes the models of all problems; True ends training
 Watch = Callable[[int, int, float, Callable[[], list[Expansion]]], bool]
 
@@ -104,6 +113,7 @@ class Clock:
     def __init__(self, already: float = 0.0, now: Callable[[], float] = time.perf_counter) -> None:
         self._now = now
         self._start = now() - already
+        self._stands_still = False
 
     def continued(self, already: float) -> Clock:
         """A clock by the same time that starts from so many seconds."""
@@ -114,11 +124,15 @@ class Clock:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        stopped = self._now()
+        if self._stands_still:  # somebody pauses it already
+            yield
+            return
+        self._stands_still, stopped = True, self._now()
         try:
             yield
         finally:
             self._start += self._now() - stopped
+            self._stands_still = False
 
 
 @dataclass
@@ -142,54 +156,11 @@ class Recorder:
     def ended(self) -> None:
         pass
 
-    def table(self) -> dict[str, NDArray[Any]]:
+    def table(self) -> History:
         """One array a column, one entry an assessment."""
-        return {
-            name: np.array([getattr(row, name) for row in self.rows], np.int64 if name in _WHOLE else np.float64)
-            for name in Snapshot._fields
-        }
-
-
-class ProgressLine:
-    """A line that is rewritten in a terminal, or a new line now and then where there is none."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._live = False
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            self._live = self._stream.isatty()
-        self._latest: Snapshot | None = None
-        self._quiet_until = 1.0
-
-    def assessed(self, row: Snapshot) -> None:
-        self._latest = row
-
-    def decided(self, decision: Any) -> None:
-        text = f"slackwater: {decision.sentence()}"
-        self._emit(f"\r{text}\x1b[K\n" if self._live else f"{text}\n")
-
-    def tick(self, progress: Progress) -> None:
-        if self._live or progress.seconds >= self._quiet_until:
-            self._quiet_until = 2.0 * progress.seconds
-            self._write(progress.steps, progress.evaluations, progress.seconds)
-
-    def ended(self) -> None:
-        if self._latest is not None:
-            self._write(self._latest.step, self._latest.evaluations, self._latest.seconds)
-        if self._live:
-            self._emit("\n")
-
-    def _write(self, steps: int, evaluations: int, seconds: float) -> None:
-        text = f"slackwater: step {steps:,}  kernel evaluations {evaluations:.3g}  {seconds:.1f} s"
-        if self._latest is not None:
-            row = self._latest
-            text += f"  margin {row.margin:.4g}  gap {row.gap:.3g}  support {row.n_support:,}"
-            if row.holdout_error == row.holdout_error:
-                text += f"  hold-out error {row.holdout_error:.2%}"
-        self._emit(f"\r{text}\x1b[K" if self._live else text + "\n")
-
-    def _emit(self, text: str) -> None:
-        """Write, if there is anything to write to: a terminal that has gone must not end a run."""
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            self._stream.write(text)
-            self._stream.flush()
+        return History(
+            {
+                name: np.array([getattr(row, name) for row in self.rows], np.int64 if name in _WHOLE else np.float64)
+                for name in Snapshot._fields
+            }
+        )

@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification, make_moons
 
 from slackwater import SVC, SBPClassifier
 from slackwater.errors import ConvergenceWarning
-from slackwater.estimators.base import short_of_gap
+from slackwater.estimators.outcome import short_of_gap
 from slackwater.expansion import Expansion
 from slackwater.fitting.result import BinaryResult
 from slackwater.solvers.base import Assessment

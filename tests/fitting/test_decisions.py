@@ -7,7 +7,7 @@ import io
 import pytest
 
 from slackwater.fitting.decisions import Decision, Decisions, decide
-from slackwater.tracing import ProgressLine
+from slackwater.progress import ProgressLine
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_it_is_a_data_frame_where_pandas_is_there():
 
 
 @pytest.mark.parametrize("live", [False, True])
-def test_verbose_shows_each_decision_as_it_is_made(live):
+def test_a_detailed_line_shows_each_decision_as_it_is_made(live):
     stream = io.StringIO()
     stream.isatty = lambda: live
-    ProgressLine(stream).decided(TABLE[0])
+    ProgressLine(stream, detailed=True).decided(TABLE[0])
     assert "slackwater: exact: examples 26008 (limit < 8192): declined" in stream.getvalue()
     assert stream.getvalue().endswith("\n")

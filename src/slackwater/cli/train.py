@@ -17,11 +17,12 @@ from slackwater.cli.console import RefusedError, note, one_line, say, say_json
 from slackwater.cli.cross_validation import cross_validate
 from slackwater.cli.interruption import Interruption, terminable
 from slackwater.cli.libsvm_options import KERNELS
-from slackwater.cli.progress import FitForecast, shown
+from slackwater.cli.progress import shown
 from slackwater.data_io import LabelledData
 from slackwater.data_io.streams import STDIN
 from slackwater.estimators.parameters import check_parameters
 from slackwater.kernels.registry import KERNELS as KNOWN_KERNELS
+from slackwater.progress import Forecast
 from slackwater.tracing import watched_by
 
 _BUDGETS = "Budgets"
@@ -161,7 +162,7 @@ def train(
         break_ties=break_ties,
         n_jobs=n_jobs,
         random_state=random_state,
-        verbose=int(verbose),
+        verbose=2 * int(verbose),
     )
     target = _target(data, model, cross_validation)
     _check_early(estimator, cross_validation)
@@ -202,7 +203,7 @@ def _run(
 
 def _fit(estimator: SVC, data: LabelledData, quiet: bool) -> float:
     """Seconds of the fit. Warnings are shown as notes, when it is over."""
-    forecast = FitForecast(estimator.max_time, estimator.tol)
+    forecast = Forecast(estimator.max_time, estimator.tol)
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,14 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from slackwater.callbacks import Model, joined, watch_for
 from slackwater.errors import ConvergenceWarning, warn
+from slackwater.estimators.callback_support import CallbackSupport, FitTasks, with_callbacks
 from slackwater.estimators.documented import Documented
 from slackwater.estimators.layout import length, one_or_all, read_only
+from slackwater.estimators.outcome import REMEDIES, known, short_of_gap, weakest_reason
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.portable import PortableClassifier
 from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
-from slackwater.fitting.context import FitContext, Persistence, Stopping
+from slackwater.fitting.context import FitContext, ModelWatch, Persistence, Stopping
 from slackwater.fitting.precision import with_fast_rows
-from slackwater.fitting.result import AnyBinaryResult, AnyResult, PairsResult
+from slackwater.fitting.result import AnyBinaryResult, AnyResult, Models, PairModels
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.train import train
 from slackwater.fitting.training_set import (
@@ -36,6 +40,7 @@ from slackwater.kernels.base import Kernel
 from slackwater.kernels.registry import make_kernel
 from slackwater.points import Points, as_points
 from slackwater.prediction import PairCoefficients, PreparedSupport, threads_pay
+from slackwater.progress import Forecast, ProgressLine
 from slackwater.solvers.base import Solver
 from slackwater.stopping import (
     GapBelow,
@@ -46,19 +51,11 @@ from slackwater.stopping import (
     StoppingRule,
     StopReason,
 )
-from slackwater.tracing import Clock, ProgressLine, Watch, onlookers
+from slackwater.tracing import Callback, Clock, onlookers
 from slackwater.workers import Workers, physical_memory, thread_count
 
-_REMEDIES = {
-    StopReason.STEPS: "raise max_iter",
-    StopReason.EVALUATIONS: "raise max_kernel_evals",
-    StopReason.SECONDS: "raise max_time",
-    StopReason.STALLED: "lower C, or scale the features",
-}
-_VIOLATION = 10.0  # times tol, that the optimality conditions may be violated by: stopping.GapBelow
 
-
-class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelClassifier(CallbackSupport, Documented, PortableClassifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
@@ -70,6 +67,7 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
         """The algorithm, from the parameters."""
         raise TypeError(f"{type(self).__name__} does not say which solver trains it")
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train on X and y.
 
@@ -96,22 +94,22 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
         X = check_rows(self, X, reset=True)
         targets = check_targets(y, length(X), sample_weight, self.class_weight)
         seed = self._seed()
+        tasks = FitTasks(self, X, y, sample_weight)
         with Workers(thread_count(self.n_jobs)) as workers:
             kernel, training_set = self._training_set(X, targets, seed, workers)
             solver = self._solver(len(targets.classes))
             self._check_affordable(solver, training_set, len(targets.classes))
             context = self._context(solver, training_set, len(targets.classes), seed)
+            tasks.watch(context, partial(self._attributes_on_the_way, X, kernel, targets, training_set))
             with context.interruptible():
                 result = self._train(context)
-        self.classes_ = targets.classes
-        self._kernel: Any = kernel
-        self.class_weight_ = targets.class_weights
-        self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(X),)
-        self._keep_model(X, training_set, self._model_of(result, training_set))
+        self._keep_fitted(X, kernel, targets, training_set, result.models)
         self._keep_account(training_set, result)
+        context.done()
+        tasks.end(lambda: dict(vars(self)))
         if context.interrupted.is_set():
             raise KeyboardInterrupt(self._words_of_interrupt())
-        self._warn_unless_converged([_known(each, training_set.certified) for each in result.binary_results])
+        self._warn_unless_converged([known(each, training_set.certified) for each in result.binary_results])
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -206,7 +204,7 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
             ),
             settings=self._settings,
             clock=type(self)._make_clock(),
-            watchers=[*([ProgressLine()] if self.verbose else []), *onlookers()],
+            watchers=[*self._progress(), *onlookers()],
             watch=self._watch(training_set),
         )
 
@@ -217,7 +215,14 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
         training_set = with_fast_rows(context.solver, context.training_set, tol, steps, context.settings.near_rows)
         return train(context, float(self.tol), training_set)
 
-    def _watch(self, training_set: TrainingSet) -> Watch | None:
+    def _progress(self) -> list[Callback]:
+        """A line of progress, if one is wanted."""
+        if not self.verbose:
+            return []
+        steps = None if self.max_iter is None or self.max_iter == -1 else int(self.max_iter)
+        return [ProgressLine(None, Forecast(self.max_time, self.tol, steps, self.max_kernel_evals), self.verbose > 1)]
+
+    def _watch(self, training_set: TrainingSet) -> ModelWatch | None:
         callback = getattr(self, "callback", None)  # not every estimator has one
         return None if callback is None else watch_for(callback, training_set.kept)
 
@@ -235,7 +240,7 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
 
     def _remedy(self, reason: StopReason) -> str:
         """How to train longer."""
-        return _REMEDIES.get(reason, "train longer")
+        return REMEDIES.get(reason, "train longer")
 
     def _words_of_interrupt(self) -> str:
         kept = self.warm_start or self.checkpoint is not None
@@ -254,11 +259,27 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
 
     # ---- what a fit leaves behind
 
-    def _model_of(self, result: AnyResult, training_set: TrainingSet) -> Model:
+    def _keep_fitted(self, X: Any, kernel: Kernel | None, targets: Targets, data: TrainingSet, models: Models) -> None:
+        """Everything that predictions need."""
+        self.classes_ = targets.classes
+        self._kernel: Any = kernel
+        self.class_weight_ = targets.class_weights
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (len(X),)
+        self._keep_model(X, data, self._model_of(models, data))
+
+    def _attributes_on_the_way(
+        self, X: Any, kernel: Kernel | None, targets: Targets, data: TrainingSet, models: Models
+    ) -> dict[str, Any]:
+        """The fitted attributes of a model that training has come to; the estimator itself does not change."""
+        shown = copy.copy(self)
+        shown._keep_fitted(X, kernel, targets, data, models)
+        return dict(vars(shown))
+
+    def _model_of(self, models: Models, training_set: TrainingSet) -> Model:
         """The models of all problems over the support vectors of any of them, by their numbers in the training set."""
-        if isinstance(result, PairsResult):
+        if isinstance(models, PairModels):
             raise TypeError(f"{type(self).__name__} is not trained in pairs of classes")
-        return joined([each.expansion for each in result.binary_results])
+        return joined(models)
 
     def _keep_model(self, X: Any, training_set: TrainingSet, model: Model) -> None:
         support, self.dual_coef_, self.intercept_ = model
@@ -278,9 +299,9 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
         self.n_iter_ = max(each.steps for each in result.binary_results)
         before = self._evaluations_before(result)
         self.n_kernel_evals_ = before + training_set.ledger.train
-        reason = _weakest_reason(result.binary_results)
+        reason = weakest_reason(result.binary_results)
         self.stop_reason_ = str(reason)
-        self.fit_status_ = int(reason in _REMEDIES or reason is StopReason.INTERRUPT)
+        self.fit_status_ = int(reason in REMEDIES or reason is StopReason.INTERRUPT)
         self.history_ = result.recorder.table()
         self.history_["evaluations"] += before
         self._previous = result.previous
@@ -293,8 +314,8 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
         return int(self.n_kernel_evals_) if previous.data == result.previous.data else 0
 
     def _warn_unless_converged(self, results: Sequence[AnyBinaryResult]) -> None:
-        reason = _weakest_reason(results)
-        shortfall = self._shortfall(results) if reason in _REMEDIES else ""
+        reason = weakest_reason(results)
+        shortfall = self._shortfall(results) if reason in REMEDIES else ""
         if min(result.assessment.margin for result in results) <= 0.0:
             warn(
                 f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
@@ -358,30 +379,3 @@ class KernelClassifier(Documented, PortableClassifier, ClassifierMixin, BaseEsti
             f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
             f"input: kernel values with all training rows, or with the {len(self.support_)} support vectors alone."
         )
-
-
-def short_of_gap(results: Sequence[AnyBinaryResult], tol: float, name: str = "tol=") -> str:
-    """Which part of ``stopping.GapBelow`` was not met, and by how much."""
-    gap = max(result.assessment.gap for result in results)
-    violation = max(result.assessment.violation for result in results)
-    if math.isnan(gap):
-        return f"before {name}{tol:g} was met"
-    if gap > tol:
-        return f"at the relative gap {gap:.3g}, above {name}{tol:g}"
-    if violation > _VIOLATION * tol:
-        return (
-            f"at the relative gap {gap:.3g}, within {name}{tol:g}, but with the optimality conditions violated by "
-            f"{violation:.3g}, above ten times that"
-        )
-    return ""
-
-
-def _known(result: AnyBinaryResult, certified: bool) -> AnyBinaryResult:
-    """The same, without a gap where none is defined."""
-    return result if certified else result._replace(assessment=result.assessment._replace(gap=math.nan))
-
-
-def _weakest_reason(results: Sequence[AnyBinaryResult]) -> StopReason:
-    """Of several problems' reasons, the least satisfying one."""
-    order = list(StopReason)
-    return max((result.reason for result in results), key=order.index)

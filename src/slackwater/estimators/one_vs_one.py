@@ -18,7 +18,7 @@ from slackwater.estimators.validation import check_rows, take
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.fit import fit
 from slackwater.fitting.one_vs_one import fit_pairs, pairs_of, training_set_of
-from slackwater.fitting.result import AnyResult, PairsResult
+from slackwater.fitting.result import AnyResult, Models, PairModels
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.model_io.model import StoredModel
 from slackwater.points import as_points
@@ -52,14 +52,14 @@ class OneVsOneClassifier(CertifiedClassifier):
 
     # ---- what a fit leaves behind
 
-    def _model_of(self, result: AnyResult, training_set: TrainingSet) -> Model:
+    def _model_of(self, models: Models, training_set: TrainingSet) -> Model:
         """As scikit-learn has it: support vectors grouped by class."""
-        self._in_pairs = isinstance(result, PairsResult)
-        if isinstance(result, PairsResult):
-            support = np.flatnonzero(result.models.coefficients.any(axis=0))
-            model = Model(support, result.models.coefficients[:, support], result.models.biases)
+        self._in_pairs = isinstance(models, PairModels)
+        if isinstance(models, PairModels):
+            support = np.flatnonzero(models.coefficients.any(axis=0))
+            model = Model(support, models.coefficients[:, support], models.biases)
         else:
-            model = super()._model_of(result, training_set)
+            model = super()._model_of(models, training_set)
         order = np.lexsort((training_set.kept[model.support], training_set.codes[model.support]))
         return Model(model.support[order], model.dual_coef[:, order], model.intercept)
 

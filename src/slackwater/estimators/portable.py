@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from slackwater.errors import ModelFileError
 from slackwater.estimators.model_checks import require_expansion
 from slackwater.files import replace_file
+from slackwater.history import History
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.registry import is_built_in, kernel_of, make_kernel
 from slackwater.model_io import libsvm, stored
@@ -244,6 +245,8 @@ class PortableClassifier(StorableClassifier):
         for name in self._internal_names:
             setattr(self, name, model.internals[name[1:]])
         set_attributes(self, model.attributes)
+        if isinstance(history := getattr(self, "history_", None), dict):
+            self.history_ = History(history)
         require_expansion(self)
         if model.kernel is not None and model.kernel.custom:
             _require_same_kernel(model.kernel, self._kernel, self.support_vectors_)  # type: ignore[attr-defined]

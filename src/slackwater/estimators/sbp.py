@@ -73,7 +73,7 @@ class SBPClassifier(KernelClassifier):
     n_jobs : int, optional
         Threads; None uses as many as BLAS is set to use, -1 all processors.
     verbose : int, default=0
-        1 shows a line of progress.
+        1 shows a line of progress in a terminal or a notebook, and nothing in a pipe; 2 a line now and then there.
     random_state : int, RandomState or None, default=None
         Same seed and settings, same model. None means 0: unseeded fits are identical.
     average : {"uniform", "suffix", "last"}, default="uniform"
@@ -100,9 +100,10 @@ class SBPClassifier(KernelClassifier):
     stop_reason_ : str
         "tol", "early_stopping", "max_iter", "max_kernel_evals", "max_time", "callback" or "interrupted": after Ctrl-C
         ``fit`` raises KeyboardInterrupt, and the model reached is kept.
-    history_ : dict of ndarray
-        One entry for each assessment of the model on the way: problem, step, evaluations, seconds, objective, bound,
-        gap, margin, n_support, holdout_error (nan without a hold-out part), violation.
+    history_ : History, a dict of ndarray
+        Prints as a table; ``history_.to_pandas()`` is a data frame. One entry for each assessment of the model on the
+        way: problem, step, evaluations, seconds, objective, bound, gap, margin, n_support, holdout_error (nan without a
+        hold-out part), violation.
 
     References
     ----------

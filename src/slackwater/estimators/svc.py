@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from slackwater.estimators.base import short_of_gap
+from slackwater.estimators.outcome import short_of_gap
 from slackwater.estimators.parameters import COMMON, Rule, flag, hard_margin_or_positive, is_flag, one_of, optional
 from slackwater.estimators.probabilities import Probabilities
 from slackwater.fitting.context import FitContext
@@ -134,7 +134,9 @@ class SVC(Probabilities):
     n_jobs : int, optional
         Threads; None uses as many as BLAS is set to use, -1 all processors.
     verbose : int, default=0
-        1 shows a line of progress, and each decision as it is made.
+        1 shows a line of progress in a terminal or a notebook: what is done at present, time spent and left, gap or
+        hold-out error, support vectors. Where output goes to a pipe or a file, it shows nothing. 2 shows each decision
+        as well, and in a pipe a line after 1, 2, 4, 8, … seconds.
     random_state : int, RandomState or None, default=None
         Of the hold-out part, of samples and of ties between examples. None means 0: unseeded fits are identical.
 
@@ -181,10 +183,11 @@ class SVC(Probabilities):
         (rounding does not let the gap close further: by blocks of rows 300 steps without progress, with the kernel
         matrix in memory a dual objective that rises by no more than its rounding) or "interrupted": after Ctrl-C
         ``fit`` raises KeyboardInterrupt, and the model reached is kept.
-    history_ : dict of ndarray
-        One entry for each assessment (each of the first twenty steps, then every third) and class: problem, step,
-        evaluations, seconds, objective (primal), bound (dual), gap, margin, n_support, holdout_error (nan without a
-        hold-out part), violation. With a sample or screening they are about the examples then at work.
+    history_ : History, a dict of ndarray
+        Prints as a table; ``history_.to_pandas()`` is a data frame. One entry for each assessment (each of the first
+        twenty steps, then every third) and class: problem, step, evaluations, seconds, objective (primal), bound
+        (dual), gap, margin, n_support, holdout_error (nan without a hold-out part), violation. With a sample or
+        screening they are about the examples then at work; a subspace's last row is about all.
 
     Examples
     --------

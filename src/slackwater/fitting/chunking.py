@@ -226,13 +226,16 @@ def fit(context: FitContext, features: Features) -> FitResult | None:
 
     All problems share one working set: its kernel values are computed once.
     """
-    problems, results = context.training_set.problems(context.n_classes), []
+    context.stage(f"exact, {context.training_set.n:,} examples, kernel matrix in memory")
+    problems = context.training_set.problems(context.n_classes)
+    results: list[BinaryResult] = []
     working: WorkingSet | None = None
     for number, problem in enumerate(problems):
         limits = _limits_of(context, len(problems) - number)
         chunking = _chunking(context, features, problem, limits, working)
         working = chunking.working
-        result = _solved(context, chunking, problem, number, limits)
+        others = [each.expansion for each in results], len(problems) - number - 1
+        result = _solved(context, chunking, problem, number, limits, others)
         if result is None:
             break
         results.append(result)
@@ -275,15 +278,20 @@ def _chunking(
 
 
 def _solved(
-    context: FitContext, chunking: Chunking, problem: Problem, number: int, limits: list[StoppingRule]
+    context: FitContext,
+    chunking: Chunking,
+    problem: Problem,
+    number: int,
+    limits: list[StoppingRule],
+    others: tuple[list[Expansion], int],
 ) -> BinaryResult | None:
-    """One binary problem; None where its working set becomes too large."""
+    """One binary problem; None where its working set becomes too large. ``others``: models done, problems to come."""
     solver, stated, default = context.solver, context.stopping.tol, context.settings.tolerance
     allowed = default.exact_violation
     goal: StoppingRule = NearOptimal(allowed, default.matrix_gap, default.finest * allowed)
     if stated is not None:
         goal, allowed = GapBelow(stated), 10.0 * stated
-    rounds = _Rounds(context, chunking, [goal, *limits], number)
+    rounds = _Rounds(context, chunking, [goal, *limits], number, *others)
     ended = rounds.run(allowed)
     if ended is None:
         return None
@@ -306,7 +314,9 @@ class _Rounds:
     context: FitContext
     chunking: Chunking
     rules: list[StoppingRule]
-    number: int = 0  # of the problem
+    number: int  # of the problem
+    done: list[Expansion]  # models of the problems before it
+    to_come: int  # problems after it
     made: int = 0
     rows: list[Snapshot] = field(default_factory=list)
 
@@ -359,4 +369,11 @@ class _Rounds:
         )
         self.rows.append(snapshot(self.number, self.made, progress, assessment))
         context.show(self.rows[-1], progress)
+        if context.show_models(self.made, lambda: self._models(assessment)):
+            return first_reason(self.rules, progress) or StopReason.CALLBACK
         return first_reason(self.rules, progress) or (StopReason.INTERRUPT if context.interrupted.is_set() else None)
+
+    def _models(self, assessment: Assessment) -> list[Expansion]:
+        """Those of all problems; of the problems to come, a function that claims no example."""
+        own = Expansion.from_dense(self.chunking.alpha * self.chunking.labels, assessment.bias)
+        return [*self.done, own, *[Expansion.from_dense(np.zeros(0), -1.0)] * self.to_come]

@@ -5,22 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from slackwater.expansion import Expansion
 from slackwater.fitting.decisions import Decision, Decisions, decide
 from slackwater.fitting.fallback import Fallback
-from slackwater.fitting.result import Previous
+from slackwater.fitting.result import Models, Previous
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.memory import SpareMemory
 from slackwater.solvers.drive import Task, drive, interrupt_flag
 from slackwater.stopping import Progress, StoppingRule, StopReason
-from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder, Snapshot, Watch
+from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder, Snapshot, StageWatcher, Watch
 from slackwater.workers import Workers
 
 
@@ -49,6 +51,11 @@ class Persistence:
         return self.checkpoint is not None or self.keep
 
 
+# Shown the models on the way: step, kernel evaluations, seconds, and what makes the models of all problems, by the
+# numbers that examples have in the training set of the fit; True ends training
+ModelWatch = Callable[[int, int, float, Callable[[], Models]], bool]
+
+
 @dataclass
 class FitContext:
     """One fit, from its data to its decisions. Strategies read it, and record in it what they decide."""
@@ -62,7 +69,8 @@ class FitContext:
     settings: Settings = field(default_factory=Settings)
     strategy: str = "auto"
     watchers: Sequence[Callback] = ()
-    watch: Watch | None = None  # the user's callback
+    watch: ModelWatch | None = None  # the user's callbacks
+    called_off: threading.Event = field(default_factory=threading.Event)  # by a callback that returned True
     recorder: Recorder = field(default_factory=Recorder)
     clock: Clock = field(default_factory=Clock)
     interrupted: threading.Event = field(default_factory=threading.Event)
@@ -120,6 +128,40 @@ class FitContext:
                     callback.assessed(row)
                     callback.tick(progress)
 
+    def stage(self, name: str) -> None:
+        """Tell everybody who watches what the fit does from now on."""
+        with self.clock.paused():
+            for callback in self.watchers:
+                if isinstance(callback, StageWatcher):
+                    callback.staged(name)
+
+    def done(self) -> None:
+        """Tell everybody who watches that the fit is over."""
+        for callback in self.watchers:
+            if isinstance(callback, StageWatcher):
+                callback.done()
+
+    def show_models(
+        self, step: int, expansions: Callable[[], list[Expansion]], kept: NDArray[np.intp] | None = None
+    ) -> bool:
+        """Show models on the way, off the clock; whether training is to end.
+
+        ``kept`` has the row numbers of the examples by which the expansions number them, if these are not all.
+        """
+        if self.watch is not None and not self.called_off.is_set():
+            seconds, evaluations = self.clock.seconds(), self.training_set.ledger.train
+            with self.clock.paused():
+                if self.watch(step, evaluations, seconds, lambda: self._in_whole(expansions(), kept)):
+                    self.called_off.set()
+        return self.called_off.is_set()
+
+    def _in_whole(self, expansions: list[Expansion], kept: NDArray[np.intp] | None) -> list[Expansion]:
+        """The same models, with the numbers that examples have in the training set of the fit."""
+        if kept is None or kept is self.training_set.kept:
+            return expansions
+        places = np.searchsorted(self.training_set.kept, kept)
+        return [replace(each, support=places[each.support]) for each in expansions]
+
     def note(self, decision: Decision) -> None:
         self.decisions.append(decision)
         with self.clock.paused():
@@ -140,6 +182,8 @@ class FitContext:
         """Ctrl-C or a limit of time, if it asks for an end."""
         if self.interrupted.is_set():
             return StopReason.INTERRUPT
+        if self.called_off.is_set():
+            return StopReason.CALLBACK
         progress = Progress(steps=1, evaluations=0, seconds=self.clock.seconds(), next_cost=0)
         late = any(rule(progress) is StopReason.SECONDS for rule in self.stopping.make_limits())
         return StopReason.SECONDS if late else None
@@ -174,6 +218,11 @@ class FitContext:
         callbacks: Sequence[Callback] = (),
     ) -> None:
         """The training loop, with everybody who watches this fit."""
+        watch: Watch | None = None
+        if self.watch is not None:
+            watch = lambda step, evaluations, seconds, expansions: self.show_models(  # noqa: E731
+                step, expansions, training_set.kept
+            )
         drive(
             self.solver,
             tasks,
@@ -183,5 +232,5 @@ class FitContext:
             [*self.callbacks, *callbacks],
             workers,
             self.interrupted,
-            self.watch,
+            watch,
         )

@@ -11,19 +11,20 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.expansion import Expansion
 from slackwater.fitting import small_pairs
-from slackwater.fitting.context import FitContext, Persistence
+from slackwater.fitting.context import FitContext, ModelWatch, Persistence
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import fit
-from slackwater.fitting.result import BinaryResult, PairModels, PairResult, PairsResult, Previous
+from slackwater.fitting.result import BinaryResult, Models, PairModels, PairResult, PairsResult, Previous
 from slackwater.fitting.strategies import exact
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.stopping import MaxEvaluations, MaxSeconds, StoppingRule
+from slackwater.stopping import MaxEvaluations, MaxSeconds, Progress, StoppingRule
 from slackwater.tracing import Recorder
 from slackwater.workers import Workers
 
@@ -53,6 +54,7 @@ def fit_pairs(context: FitContext) -> PairsResult:
     joint.results.update(solved)
     if solved:
         joint.strategies.append(small_pairs.NAME)
+        joint.show_solved_together(len(solved))
     joint.fit_others([pair for pair in pairs_of(context.n_classes) if pair.number not in solved])
     return joint.result()
 
@@ -100,11 +102,42 @@ class _Joint:
             return 1
         return features.workers.n_threads if max(self._size(pair) for pair in pairs) <= most else 1
 
+    def show_solved_together(self, count: int) -> None:
+        """Show the models of the pairs that were solved together to everybody who watches."""
+        context, row = self.context, self.context.recorder.rows[-1]
+        context.show(row, Progress(count, row.evaluations, row.seconds))
+        if context.watch is not None and context.watch(row.step, row.evaluations, row.seconds, self.models.copy):
+            context.called_off.set()
+
+    def _watch_of(self, pair: Pair, indices: NDArray[np.intp]) -> ModelWatch | None:
+        """Show the models of all pairs: those that are done, and that of the pair at work."""
+        watch, codes = self.context.watch, self.context.training_set.codes
+        if watch is None:
+            return None
+
+        def watch_pair(step: int, evaluations: int, seconds: float, models: Callable[[], Models]) -> bool:
+            def all_models() -> Models:
+                (own,) = cast(list[Expansion], models())
+                together = self.models.copy()
+                support = indices[own.support]
+                together.put(pair.first, pair.second, codes, support, -own.coefficients, -own.bias)
+                return together
+
+            with self._one_at_a_time:
+                return watch(step, evaluations, seconds, all_models)
+
+        return watch_pair
+
+    def _indices_of(self, pair: Pair) -> NDArray[np.intp]:
+        return np.flatnonzero(np.isin(self.context.training_set.codes, (pair.first, pair.second)))
+
     def _fit(self, pair: Pair, workers: Workers | None) -> None:
+        count = self.context.n_classes * (self.context.n_classes - 1) // 2
+        self.context.stage(f"classes {pair.first} and {pair.second}, pair {len(self.results) + 1} of {count}")
         context = self._context_of(pair, workers)
         found = fit(context)
         (result,) = found.binary_results
-        indices = np.flatnonzero(np.isin(self.context.training_set.codes, (pair.first, pair.second)))
+        indices = self._indices_of(pair)
         with self._one_at_a_time:
             self._keep(pair, result, indices)
             self.recorders[pair.number] = found.recorder
@@ -131,6 +164,7 @@ class _Joint:
             n_classes=2,
             stopping=replace(context.stopping, make_limits=limits),
             persistence=self._persistence_of(pair),
+            watch=self._watch_of(pair, self._indices_of(pair)),
             settings=replace(settings, chunking=chunking),
             recorder=Recorder(),
             decisions=Decisions(),

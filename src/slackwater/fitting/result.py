@@ -52,6 +52,9 @@ class PairModels:
     def none(cls, n_classes: int, n: int) -> PairModels:
         return cls(np.zeros((n_classes - 1, n)), np.zeros(n_classes * (n_classes - 1) // 2))
 
+    def copy(self) -> PairModels:
+        return PairModels(self.coefficients.copy(), self.biases.copy())
+
     def put(
         self,
         first: int,
@@ -86,6 +89,10 @@ class FitResult(NamedTuple):
     strategy: str = ""
     decisions: Decisions | None = None
 
+    @property
+    def models(self) -> Models:
+        return [each.expansion for each in self.binary_results]
+
 
 class PairsResult(NamedTuple):
     """What the fits of all pairs of classes leave behind."""
@@ -98,6 +105,7 @@ class PairsResult(NamedTuple):
     decisions: Decisions
 
 
+Models = list[Expansion] | PairModels  # of all problems of a fit
 AnyBinaryResult = BinaryResult | PairResult
 AnyResult = FitResult | PairsResult
 

@@ -59,6 +59,7 @@ class Sample:
         """Solve for the first ``count`` examples, none of which is screened; False if a limit ended it."""
         newcomers = np.sort(self.shuffled[self.seen : count])
         self.seen = count
+        self.context.stage(f"solving for {count:,} of {len(self.shuffled):,} examples")
         self.active.admit(newcomers, np.inf)
         return self.active.solve(self.tol, worst_first=False)
 
@@ -101,6 +102,7 @@ def solve_sample(context: FitContext, whole: TrainingSet) -> Sample:
     size = _sample_size(whole.n, settings.sample)
     solution = DualSolution(context.solver, whole, context.n_classes)
     active = ActiveSet(context, solution, np.sort(shuffled[:size]))
+    context.stage(f"solving a sample of {size:,} of {whole.n:,} examples")
     gaps = settings.tolerance.gaps
     sample = Sample(context, shuffled, active, size, size, gaps[0], reached=True)
     unseen = shuffled[size : size + settings.tolerance.comparison_examples]

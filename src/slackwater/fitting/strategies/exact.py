@@ -28,6 +28,7 @@ def from_scratch(context: FitContext) -> FitResult:
 def on_rows_of(features: Features | None, context: FitContext, tol: float) -> FitResult:
     """Solve with kernel values of these points; without points, with the rows that were given."""
     training_set = context.training_set
+    context.stage(f"exact, {training_set.n:,} examples")
     if features is None:
         return train(context, tol, training_set)
     rows = features.rows()
@@ -43,6 +44,7 @@ def attempt(start: Start) -> list[BinaryResult] | None:
     context, sample = start.context, start.sample
     if not sample.reached:
         return None
+    context.stage(f"exact, {context.training_set.n:,} examples")
     sample.compress()
     sample.active.admit_all()
     reached = sample.active.solve(sample.tol)

@@ -100,6 +100,7 @@ class Screening:
         sample = self.sample
         newcomers = np.sort(sample.shuffled[sample.seen : count])
         sample.seen = count
+        sample.context.stage(f"screening, {count:,} of {len(sample.shuffled):,} examples")
         more = count < len(sample.shuffled)
         self._admit(newcomers, self.sketch if self.sketch_pays else None, self.newcomer_margin.value)
         if more:
@@ -116,6 +117,7 @@ class Screening:
         None where even a look at all of them by the kernel itself leaves too many losses.
         """
         sample, reached = self.sample, True
+        sample.context.stage("audit of the screened examples")
         for readmit in (self._by_sketch, self._by_kernel, None):
             found = audited(sample.active, sample.tol, reached)
             if self._good(found) or not all(each.reason.reached for each in found.results):

@@ -55,6 +55,7 @@ def _prepared(context: FitContext, features: Features) -> SparseKernelTraining |
     megabytes = 8.0 * share * features.n**2 / 2**20
     if not context.decide(NAME, "memory for sparse rows, MB", megabytes, "<=", features.matrix_bytes / 2**20):
         return None
+    context.stage(f"sparse_kernel, {features.n:,} examples")
     leaves = Leaves(points)
     near = leaves.share_near(cutoff)
     if not context.decide(NAME, "pairs of leaves that are near, share", near, "<=", settings.max_near):

@@ -30,7 +30,8 @@ from slackwater.memory import untouched
 from slackwater.objectives import hinge_total
 from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
-from slackwater.stopping import StopReason
+from slackwater.stopping import Progress, StopReason
+from slackwater.tracing import snapshot
 
 NAME = "subspace"
 
@@ -136,6 +137,7 @@ class _Trial:
     def run(self, optima: Sequence[float]) -> list[BinaryResult] | None:
         """From the sample's optima to models for all examples; None where something speaks against the subspace."""
         settings = self.context.settings.subspace
+        self.context.stage(f"subspace of {len(self.landmarks.places):,} landmarks, {self._features.n:,} examples")
         most = (1.0 + settings.max_excess) * sum(optima)
         examples = self.sample.active.examples
         columns = self._features.part(examples).columns(self.landmarks.places)
@@ -253,9 +255,20 @@ class _Trial:
         for number, model in enumerate(fit.models):
             bound = 0.0 if cut_short else (1.0 - gaps[number]) * costs[number]
             assessment = self._assessment(number, model, costs[number], bound)
-            reason, steps = cut_short or StopReason.CONVERGED, self.solution.steps[number]
+            reason, steps = cut_short or StopReason.CONVERGED, self.solution.steps[number] + 1  # Newton's method
             results.append(BinaryResult(expansions[number], assessment, reason, steps, certified=False))
+        self._show(results)
         return results
+
+    def _show(self, results: Sequence[BinaryResult]) -> None:
+        """Enter the models for all examples in the history, and show them to everybody who watches."""
+        context = self.context
+        for number, each in enumerate(results):
+            progress = Progress(each.steps, context.training_set.ledger.train, context.clock.seconds())
+            row = snapshot(number, each.steps, progress, each.assessment)
+            context.recorder.assessed(row)
+            context.show(row, progress)
+        context.show_models(results[0].steps, lambda: [each.expansion for each in results])
 
     def _lost_by_coefficients(self, expansions: list[Expansion], values: list[Doubles]) -> list[float]:
         """By how much losses exceed those of the values, since coefficients may be large and cancel."""
