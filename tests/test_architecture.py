@@ -28,7 +28,7 @@ LAYERS = [
     {"fitting"},
     {"model_io", "report"},
     {"estimators"},
-    {"datasets", "baselines", "data_io", "model_io.onnx", "plotting"},
+    {"datasets", "baselines", "data_io", "model_io.onnx", "path", "plotting"},
     {"__init__"},
     {"cli"},
     {"__main__"},

@@ -17,6 +17,7 @@ import slackwater.estimators.loading
 import slackwater.estimators.sbp
 import slackwater.estimators.svc
 import slackwater.model_io.onnx
+import slackwater.path.front
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -34,6 +35,7 @@ README = Path(__file__).parent.parent / "README.md"
         slackwater.estimators.baselines.simba,
         slackwater.estimators.loading,
         slackwater.model_io.onnx,
+        slackwater.path.front,
     ],
     ids=lambda module: module.__name__,
 )

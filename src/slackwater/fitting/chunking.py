@@ -202,23 +202,34 @@ class Chunking:
 
     def assess(self) -> Assessment:
         """The dual point itself, with the bias of the optimality conditions, as LIBSVM has it."""
-        shortfall = 1.0 - self.responses
-        bias = self.coupling.bias(self.labels, self.upper, self.alpha, shortfall)
-        squared_norm = max(float(self.alpha @ self.responses), 0.0)
-        loss = hinge_total(self.responses + self.labels * bias, self.upper)
-        primal, dual = 0.5 * squared_norm + loss, float(self.alpha.sum()) - 0.5 * squared_norm
-        norm = math.sqrt(squared_norm)
-        return Assessment(
-            objective=primal,
-            bound=dual,
-            gap=max(0.0, (primal - dual) / primal) if primal > 0.0 else 0.0,
-            margin=1.0 / norm if norm > 0.0 else math.inf,
-            slack_nu=loss / (float(self.upper.sum()) * norm) if norm > 0.0 else math.nan,
-            n_support=int(np.count_nonzero(self.alpha)),
-            holdout_error=None,
-            violation=self.coupling.violations(self.labels, self.upper, self.alpha, shortfall).largest,
-            bias=bias,
-        )
+        return assessed(self.coupling, self.labels, self.upper, self.alpha, self.responses)
+
+
+def assessed(
+    coupling: Coupling,
+    labels: NDArray[np.int8],
+    upper: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    responses: NDArray[np.float64],
+) -> Assessment:
+    """A dual point itself, with the bias of the optimality conditions; examples of upper bound 0 do not count."""
+    shortfall = 1.0 - responses
+    bias = coupling.bias(labels, upper, alpha, shortfall)
+    squared_norm = max(float(alpha @ responses), 0.0)
+    loss = hinge_total(responses + labels * bias, upper)
+    primal, dual = 0.5 * squared_norm + loss, float(alpha.sum()) - 0.5 * squared_norm
+    norm = math.sqrt(squared_norm)
+    return Assessment(
+        objective=primal,
+        bound=dual,
+        gap=max(0.0, (primal - dual) / primal) if primal > 0.0 else 0.0,
+        margin=1.0 / norm if norm > 0.0 else math.inf,
+        slack_nu=loss / (float(upper.sum()) * norm) if norm > 0.0 else math.nan,
+        n_support=int(np.count_nonzero(alpha)),
+        holdout_error=None,
+        violation=coupling.violations(labels, upper, alpha, shortfall).largest,
+        bias=bias,
+    )
 
 
 def fit(context: FitContext, features: Features) -> FitResult | None:

@@ -52,6 +52,21 @@ class ChunkingSettings:
 
 
 @dataclass(frozen=True)
+class PathSettings:
+    """Several values of C, and parts of the examples, on one kernel matrix (``fitting/shared_path.py``)."""
+
+    max_at_once: int = 12288  # examples whose whole matrix is computed: 600 MB in single precision
+    sample: int = 2048  # the first working set of more
+    coarse: float = 0.1  # violation to which its first rounds are solved
+    tested: float = 8.0  # times the working set: examples tested in such a round
+    growth: float = 1.0  # times the working set: violators that join in a round
+    few_violators: float = 0.75  # times the working set: if no more are found, the final tolerance is aimed at
+    near: float = 0.3  # margins from a violation: examples further off are tested again at the very end only
+    reserve: float = 0.05  # margins from a violation, within which examples are in the final working set
+    share_at_once: float = 0.6  # of the examples, expected in the working set, for all of them to join
+
+
+@dataclass(frozen=True)
 class PairSettings:
     """One-vs-one: pairs of small classes, which are solved together."""
 
@@ -184,6 +199,7 @@ class Settings:
     sample: SampleSettings = field(default_factory=SampleSettings)
     tolerance: ToleranceSettings = field(default_factory=ToleranceSettings)
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
+    path: PathSettings = field(default_factory=PathSettings)
     pairs: PairSettings = field(default_factory=PairSettings)
     precision: PrecisionSettings = field(default_factory=PrecisionSettings)
     sparse_kernel: SparseKernelSettings = field(default_factory=SparseKernelSettings)

@@ -1,0 +1,75 @@
+"""Which values of C and gamma to try, if none are given."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.fitting.shared_path import Goal, SharedPath, random_sample
+from slackwater.kernels.base import as_vectors
+from slackwater.path.preparation import Preparation
+from slackwater.points import Points
+
+_SAMPLE = 1000  # examples by which the range of C is found
+_STEP = 4.0  # factor from one C to the next on the way
+_MAX_STEPS = 15
+_HARDLY_ANY = 1e-3  # average hinge loss at the end of the range
+_PAIRS = 2000  # of rows, whose squared distances the default gammas are derived from
+_DOUBLE = np.dtype(np.float64)
+_GAMMA_FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+
+
+def range_of_c(data: Preparation) -> tuple[float, float]:
+    """From where the function is flat, C Σ y_i K(x_i, ·) spanning one margin, to where a sample has hardly any loss."""
+    training_set, context = data.training_set, data.context
+    every = training_set.problems(2)[0].labels
+    sample = np.sort(random_sample(training_set.order, every, min(_SAMPLE, data.n), context.seed))
+    labels, weights = every[sample], training_set.weights[sample]
+    features = data.features(1.0).part(sample)
+    low = _flat(labels, weights, features.columns(np.arange(len(sample))))
+    Cs = low * _STEP ** np.arange(_MAX_STEPS)
+    path = SharedPath(
+        features,
+        labels,
+        [weights],
+        Cs.tolist(),
+        training_set.ranked(sample),
+        context.solver.coupling,
+        Goal.of(context),
+        context.settings.path,
+        context.seed,
+    )
+    (points,) = path.solve()
+    losses = np.array([point.assessment.slack_nu / point.assessment.margin for point in points])
+    done = np.flatnonzero(losses <= _HARDLY_ANY)
+    high = points[done[0]].C if len(done) else points[-1].C
+    share = weights.sum() / training_set.weights.sum()
+    return float(low * share), float(max(high, low * _STEP))
+
+
+def _flat(labels: NDArray[np.int8], weights: NDArray[np.float64], gram: NDArray[np.floating]) -> float:
+    """The C with which Σ y_i α_i K(x_i, ·), all dual variables of the rarer class at their bound, spans one margin."""
+    totals = {label: float(weights[labels == label].sum()) for label in (-1, 1)}
+    least = min(totals.values())
+    alpha = weights * np.where(labels > 0, least / totals[1], least / totals[-1])
+    values = gram @ (alpha * labels)
+    return 1.0 / max(float(values.max() - values.min()), 1e-12)
+
+
+def default_gammas(points: Points, seed: int) -> list[float]:
+    """Five widths around the median distance of two rows: 1/16 to 16 times its inverse square.
+
+    The median follows the scale of the data, whether they are standardised or raw. "scale", by the variance of all
+    entries, is half of that factor where features are standardised.
+    """
+    chance = np.random.default_rng(seed)
+    left, right = chance.integers(len(points), size=(2, _PAIRS))
+    distinct = left != right
+    first, second = (as_vectors(points.take(side[distinct]), "default").dense(_DOUBLE) for side in (left, right))
+    squared = np.einsum("ij,ij->i", first - second, first - second)
+    positive = squared[squared > 0.0]
+    centre = 1.0 / float(np.median(positive)) if len(positive) else 1.0
+    return [float(f"{factor * centre:.3g}") for factor in _GAMMA_FACTORS]
+
+
+DEFAULT_CS = (0.1, 1.0, 10.0, 100.0, 1000.0)

@@ -1,0 +1,237 @@
+"""The Pareto front: every point against an independent solver, and shared work against separate fits."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.svm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.datasets import make_moons
+
+from slackwater import SVC
+from slackwater.fitting.settings import PathSettings
+from slackwater.fitting.shared_path import Goal, SharedPath, WorkingSetFullError
+from slackwater.path import svm_path
+from slackwater.path.preparation import prepared
+
+CS = [0.05, 0.5, 5.0, 50.0]
+
+
+def moons(n: int = 400, noise: float = 0.25) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
+    X, y = make_moons(n, noise=noise, random_state=0)
+    return X, y
+
+
+def primal(model: Any, X: Any, y: Any, C: float) -> float:
+    """½ ‖w‖² + C Σ hinge of a fitted model of two classes, from its public attributes."""
+    coefficients = np.asarray(model.dual_coef_)
+    gram = sklearn.metrics.pairwise.rbf_kernel(model.support_vectors_, gamma=2.0)
+    margins = np.where(y == model.classes_[1], 1, -1) * model.decision_function(X)
+    return float(0.5 * (coefficients @ gram @ coefficients.T).item() + C * np.maximum(0.0, 1.0 - margins).sum())
+
+
+def test_every_point_has_the_objective_of_scikit_learns_optimum() -> None:
+    X, y = moons()
+    path = svm_path(X, y, Cs=CS, gamma=2.0, tol=1e-5)
+    for C, objective in zip(path.C, path.objective, strict=True):
+        oracle = sklearn.svm.SVC(C=C, gamma=2.0, tol=1e-6).fit(X, y)
+        assert objective == pytest.approx(primal(oracle, X, y, C), rel=2e-5)
+
+
+def test_the_gap_of_every_point_is_below_tol_and_its_bound_below_the_optimum() -> None:
+    X, y = moons()
+    path = svm_path(X, y, Cs=CS, gamma=2.0, tol=1e-4)
+    assert (path.gap <= 1e-4).all()
+    assert path.certified.all()
+    for C, bound in zip(path.C, path.bound, strict=True):
+        oracle = sklearn.svm.SVC(C=C, gamma=2.0, tol=1e-6).fit(X, y)
+        assert bound <= primal(oracle, X, y, C) * (1 + 1e-7)
+
+
+def test_at_gives_the_model_of_a_separate_fit() -> None:
+    X, y = moons()
+    path = svm_path(X, y, Cs=CS, gamma=2.0, tol=1e-6)
+    model, alone = path.at(5.0), SVC(C=5.0, gamma=2.0, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-3)
+    assert model.get_params() == SVC(C=5.0, gamma=2.0, tol=1e-6).get_params()
+    assert (np.abs(model.dual_coef_) <= 5.0).all()
+
+
+def test_at_refuses_a_c_that_is_not_on_the_path_and_names_the_nearest() -> None:
+    X, y = moons(100)
+    path = svm_path(X, y, Cs=CS, gamma=2.0)
+    with pytest.raises(ValueError, match=r"C must be one of the path's values.*got 6\.0; the nearest is 5\.0"):
+        path.at(6.0)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.floats(0.05, 20.0))
+def test_norm_rises_and_loss_falls_along_the_front(seed: int, gamma: float) -> None:
+    chance = np.random.default_rng(seed)
+    X = chance.standard_normal((60, 3))
+    y = X[:, 0] + 0.5 * chance.standard_normal(60) > 0
+    y[:2] = False, True
+    path = svm_path(X, y, Cs=np.geomspace(0.01, 100, 6), gamma=gamma, tol=1e-6)
+    assert (np.diff(path.norm) >= -1e-3 * path.norm[:-1]).all()
+    assert (np.diff(path.loss) <= 1e-3 * path.loss[:-1] + 1e-9).all()
+
+
+def test_a_grid_found_by_itself_reaches_from_a_flat_function_to_hardly_any_loss() -> None:
+    X, y = moons(300, noise=0.1)
+    path = svm_path(X, y, gamma=2.0, n_points=8)
+    assert len(path) == 8
+    assert path.loss[0] > 0.5
+    assert path.loss[-1] < 0.01
+
+
+def test_points_asked_for_by_nu_have_that_nu() -> None:
+    X, y = moons()
+    nus = [0.2, 0.05, 0.01]
+    path = svm_path(X, y, nus=nus, gamma=2.0, tol=1e-5)
+    np.testing.assert_allclose(path.nu, nus, rtol=0.011)
+
+
+def test_a_nu_beyond_the_front_is_refused_with_its_range() -> None:
+    X, y = moons(100)
+    with pytest.raises(ValueError, match="nus must be on the front, got 1000000000"):
+        svm_path(X, y, nus=[1e9], gamma=2.0)
+
+
+def test_a_small_working_set_finds_the_same_optimum_as_the_whole_matrix() -> None:
+    X, y = moons(1500)
+    few = PathSettings(max_at_once=100, sample=64)
+    with prepared(SVC(gamma=2.0, tol=1e-5), X, y, None) as data:
+        found = {}
+        for name, limits in {"whole": PathSettings(), "grown": few}.items():
+            path = SharedPath(
+                data.features(50.0),
+                data.training_set.problems(2)[0].labels,
+                [data.training_set.weights],
+                CS,
+                data.training_set.order,
+                data.context.solver.coupling,
+                Goal.of(data.context),
+                limits,
+                0,
+            )
+            found[name] = path.solve()[0], len(path.working)
+    assert found["whole"][1] == 1500
+    assert found["grown"][1] < 1500
+    for one, other in zip(found["whole"][0], found["grown"][0], strict=True):
+        assert other.assessment.gap <= 1e-5
+        assert one.assessment.objective == pytest.approx(other.assessment.objective, rel=2e-5)
+
+
+def test_a_working_set_that_does_not_fit_is_an_error_to_the_engine_and_separate_fits_to_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = moons(600)
+
+    def full(self: SharedPath, newcomers: Any) -> None:
+        raise WorkingSetFullError
+
+    monkeypatch.setattr(SharedPath, "_admit", full)
+    path = svm_path(X, y, Cs=CS, gamma=2.0)
+    monkeypatch.undo()
+    shared = svm_path(X, y, Cs=CS, gamma=2.0)
+    np.testing.assert_allclose(path.objective, shared.objective, rtol=2e-3)
+
+
+def test_held_out_examples_do_not_change_a_part_and_their_responses_are_its_decision_values() -> None:
+    X, y = moons(300)
+    train = np.arange(300) % 3 != 0
+    with prepared(SVC(gamma=2.0, tol=1e-6), X, y, None) as data:
+        labels = data.training_set.problems(2)[0].labels
+        weights = np.where(train[data.training_set.kept], 1.0, 0.0)
+        path = SharedPath(
+            data.features(5.0), labels, [weights], [0.5, 5.0], data.training_set.order,
+            data.context.solver.coupling, Goal.of(data.context), PathSettings(), 0,
+        )  # fmt: skip
+        point = path.solve()[0][1]
+        values = labels * point.responses + point.assessment.bias
+        kept = data.training_set.kept
+    alone = SVC(C=5.0, gamma=2.0, tol=1e-6).fit(X[train], y[train])
+    np.testing.assert_allclose(values, alone.decision_function(X[kept]), atol=2e-3)
+    assert (point.alpha[weights == 0.0] == 0.0).all()
+
+
+def test_weights_are_repetitions() -> None:
+    X, y = moons(120)
+    weights = np.random.default_rng(0).integers(1, 4, 120)
+    weighted = svm_path(X, y, Cs=CS, gamma=2.0, tol=1e-6, sample_weight=weights)
+    repeated = svm_path(np.repeat(X, weights, axis=0), np.repeat(y, weights), Cs=CS, gamma=2.0, tol=1e-6)
+    np.testing.assert_allclose(weighted.objective, repeated.objective, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "laplacian", "precomputed"])
+def test_other_kernels_have_the_objectives_of_separate_fits(kernel: str) -> None:
+    X, y = moons(200)
+    data = X @ X.T if kernel == "precomputed" else X
+    path = svm_path(data, y, Cs=[0.5, 5.0], kernel=kernel, gamma=1.0, tol=1e-5)
+    for C in path.C:
+        alone = SVC(C=C, kernel=kernel, gamma=1.0, tol=1e-5).fit(data, y)
+        assert path.at(C).margin_ == pytest.approx(alone.margin_, rel=5e-3)
+
+
+def test_without_a_bias_the_intercept_is_zero() -> None:
+    X, y = moons(200)
+    path = svm_path(X, y, Cs=CS, gamma=2.0, fit_intercept=False)
+    assert path.at(0.5).intercept_.tolist() == [0.0]
+
+
+def test_a_time_limit_ends_the_path_early_with_at_least_one_point() -> None:
+    X, y = moons(1500)
+    path = svm_path(X, y, Cs=np.geomspace(1e-3, 1e6, 200), gamma=50.0, max_time=1e-6)
+    assert len(path) == 1
+    assert path.at(path.C[0]).predict(X).shape == (1500,)
+
+
+def test_a_path_survives_pickling() -> None:
+    X, y = moons(100)
+    path = svm_path(X, y, Cs=CS, gamma=2.0)
+    copy = pickle.loads(pickle.dumps(path))
+    np.testing.assert_array_equal(copy.at(5.0).predict(X), path.at(5.0).predict(X))
+
+
+def test_kernel_values_are_computed_once_for_all_c() -> None:
+    X, y = moons(1000)
+    one, many = (svm_path(X, y, Cs=Cs, gamma=2.0).n_kernel_evals for Cs in ([1.0], np.geomspace(0.1, 100, 10)))
+    assert many == one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"Cs": []}, "Cs must have at least one value"),
+        ({"Cs": [1.0, -2.0]}, r"Cs must be finite numbers > 0, got -2\.0"),
+        ({"Cs": [1.0, float("inf")]}, "Cs must be finite numbers > 0, got inf"),
+        ({"Cs": [1.0], "nus": [0.1]}, "Cs and nus must not both be given"),
+        ({"n_points": 1}, "n_points must be a whole number >= 2, got 1"),
+        ({"max_time": 0}, "max_time must be a number of seconds > 0, got 0"),
+        ({"gamma": -1.0}, "gamma must be"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
+    X, y = moons(50)
+    with pytest.raises(ValueError, match=words):
+        svm_path(X, y, **arguments)
+
+
+def test_several_classes_are_refused_with_a_remedy() -> None:
+    X, _ = moons(60)
+    with pytest.raises(ValueError, match=r"y must have two classes, got 3.*SVCCV"):
+        svm_path(X, np.arange(60) % 3)
+
+
+def test_the_picture_has_a_mark_for_each_c() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    X, y = moons(100)
+    display = svm_path(X, y, Cs=CS, gamma=2.0).plot()
+    assert len(display.ax_.collections[0].get_offsets()) == len(CS)
+    assert display.ax_.get_ylabel() == "average hinge loss"
+    pyplot.close(display.figure_)
