@@ -5,4 +5,4 @@ from slackwater.estimators.sbp import SBPClassifier
 from slackwater.estimators.svc import SVC
 
 __all__ = ["SVC", "SBPClassifier", "__version__", "load"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"

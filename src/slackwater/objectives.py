@@ -116,14 +116,20 @@ def equivalent_parameters(
     Parameters
     ----------
     coefficients : ndarray of shape (n,)
-        α_i >= 0; of a fitted model |dual_coef_| at ``support_`` and 0 elsewhere. A dual method's: the mean of a
-        stochastic method's iterates has the right w, but not these coefficients, unless it was run for very long.
+        α_i >= 0; of a fitted model the absolute values of ``dual_coef_`` at ``support_``, and 0 elsewhere. A dual
+        method's: the mean of a stochastic method's iterates has the right w, but not these coefficients, unless it was
+        run for very long.
     margins : ndarray of shape (n,)
         y_i (<w, Φ(x_i)> + b): the model's decision values times ±1, scaled so that the margin is one.
     squared_norm : float
         ‖w‖²; of a fitted C-form model 1/margin_².
     weights : ndarray of shape (n,), optional
         ω_i.
+
+    Returns
+    -------
+    Parameters
+        C, λ, ν and B with which the four formulations have this solution.
     """
     if not squared_norm > 0.0:
         raise ValueError(f"squared_norm must be > 0, got {squared_norm}. w = 0 solves many problems.")

@@ -34,14 +34,18 @@ class ConvergenceDisplay:
     history : History
         ``history_`` of a fitted estimator.
     estimator_name : str, optional
+        The name in the legend.
     x : {"step", "seconds", "evaluations"}, default="seconds"
         What the horizontal axis shows.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn. lines_ : list of Matplotlib lines, one for each binary problem drawn (the ten with the
-        largest gaps). holdout_ax_ : the axis of the hold-out errors, or None.
+        Where it was drawn.
+    lines_ : list of Matplotlib lines
+        One for each binary problem drawn (the ten with the largest gaps).
+    holdout_ax_ : axis or None
+        That of the hold-out errors.
     """
 
     def __init__(self, history: History, *, estimator_name: str | None = None, x: str = "seconds") -> None:
@@ -110,6 +114,7 @@ class WaterDisplay:
     margins : ndarray of shape (n,)
         y f(x), in ascending order.
     estimator_name : str, optional
+        The name in the legend.
 
     Attributes
     ----------
@@ -169,13 +174,18 @@ class MarginDisplay:
     codes : ndarray of shape (n,)
         The number of each example's class.
     class_names : list of str
+        Names of the classes, in the order of their numbers.
     estimator_name : str, optional
+        The name in the legend.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn. histograms_ : list, one for each class. n_wrong, n_within : how many have a margin below 0,
-        and from there on below 1.
+        Where it was drawn.
+    histograms_ : list
+        One for each class.
+    n_wrong, n_within : int
+        How many have a margin below 0, and from there on below 1.
     """
 
     def __init__(

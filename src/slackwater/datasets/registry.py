@@ -114,6 +114,16 @@ def load_dataset(name: str) -> Dataset:
     """Read one of the paper's data sets, verified, from a local copy; if there is none, it is downloaded first.
 
     A copy is looked for in the folder that SLACKWATER_DATA names and in the user's cache.
+
+    Parameters
+    ----------
+    name : {"adult", "reuters", "mnist", "mnist10", "forest"}
+        mnist is the digit 8 against the rest, mnist10 all ten digits, forest class 2 of the covertype data.
+
+    Returns
+    -------
+    Dataset
+        ``X_train``, ``y_train``, ``X_test``, ``y_test``.
     """
     if name not in _REGISTRY:
         raise ValueError(f"name must be one of {', '.join(_REGISTRY)}, got {name!r}.")
@@ -123,7 +133,18 @@ def load_dataset(name: str) -> Dataset:
 
 
 def available(name: str) -> bool:
-    """Whether a local copy is present."""
+    """Whether a local copy is present.
+
+    Parameters
+    ----------
+    name : str
+        As of ``load_dataset``.
+
+    Returns
+    -------
+    bool
+        False if ``load_dataset`` would download.
+    """
     return _find(_REGISTRY[name].file) is not None
 
 

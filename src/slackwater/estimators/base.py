@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ from slackwater.stopping import (
 from slackwater.tracing import Callback, Clock, onlookers
 from slackwater.workers import Workers, physical_memory, thread_count
 
+Classifier = TypeVar("Classifier", bound="KernelClassifier")  # what ``fit`` returns is of the class that it is of
+
 
 class KernelClassifier(CallbackSupport, Documented, PortableClassifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
@@ -67,8 +69,8 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         """The algorithm, from the parameters."""
         raise TypeError(f"{type(self).__name__} does not say which solver trains it")
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    @with_callbacks
+    def fit(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
         """Train on X and y.
 
         Parameters
@@ -113,13 +115,24 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Values of the decision function, ±1 at the margin: (m,) for two classes, else (m, n_classes)."""
+        """Values of the decision function, ±1 at the margin.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (m, d)
+            (m, n) kernel values for kernel="precomputed"; with a callable kernel also any sequence of m objects.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            One value a row for two classes, positive for the second; else one for each class.
+        """
         check_is_fitted(self)
         values = self._values(check_rows(self, X, reset=False))
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row of X."""
+        """The class of each row of X, out of ``classes_``."""
         values = self.decision_function(X)
         chosen = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])

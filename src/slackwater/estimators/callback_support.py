@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from slackwater.fitting.context import FitContext, ModelWatch
 from slackwater.fitting.result import Models
 from slackwater.tracing import Snapshot
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupport
-    from sklearn.callback import with_callbacks
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9, or Python before 3.11
 
     class CallbackSupport:  # type: ignore[no-redef]
         """Nothing: this version of scikit-learn has no callbacks."""
 
-    def with_callbacks(method: Any) -> Any:
-        """The method as it is."""
+    def _with_callbacks(method: Any) -> Any:
         return method
+
+
+def with_callbacks(method: Method) -> Method:
+    """A ``fit`` that scikit-learn's callbacks can watch, where there are any; of the same type."""
+    watched: Method = _with_callbacks(method)
+    return watched
 
 
 __all__ = ["CallbackSupport", "FitTasks", "with_callbacks"]

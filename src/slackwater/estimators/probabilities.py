@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from slackwater.estimators.validation import check_rows, take
 from slackwater.model_io.model import StoredModel
 
 _FOLDS = 5  # as in LIBSVM
+Calibrated = TypeVar("Calibrated", bound="Probabilities")
 
 
 class Probabilities(OneVsOneClassifier):
@@ -27,10 +28,27 @@ class Probabilities(OneVsOneClassifier):
 
     _calibrator: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self: Calibrated, X: Any, y: Any, sample_weight: Any = None) -> Calibrated:
         """Train on X and y; with ``probability=True``, calibrate decision values of a cross-validation as well.
 
-        Parameters, returns and raises as in ``KernelClassifier.fit``.
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            (n, n) kernel values for kernel="precomputed"; with a callable kernel also any sequence of n objects.
+        y : array-like of shape (n,)
+            Labels of at least two classes.
+        sample_weight : array-like of shape (n,), optional
+            What each row's slack costs; an integer weight is the same as repeating the row, 0 leaves it out (and so
+            does a negative one, as in scikit-learn).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C, so that loops and searches end. The model reached is kept: ``stop_reason_`` "interrupted".
         """
         self._calibrator = None  # of an earlier fit: it does not fit a model that Ctrl-C leaves behind
         super().fit(X, y, sample_weight)
@@ -102,10 +120,12 @@ class Probabilities(OneVsOneClassifier):
         Parameters
         ----------
         X : array-like or CSR matrix of shape (m, d)
+            As in ``predict_proba``.
 
         Returns
         -------
         ndarray of shape (m, n_classes)
+            In the order of ``classes_``.
         """
         with np.errstate(divide="ignore"):  # a probability of 0 has the logarithm -inf
             return np.asarray(np.log(self.predict_proba(X)))

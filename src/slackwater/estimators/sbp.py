@@ -59,7 +59,9 @@ class SBPClassifier(KernelClassifier):
         Hold out ``validation_fraction`` of the rows; stop when the error on them has not improved at
         ``n_iter_no_change`` assessments, which lie ever further apart, about a sixteenth of the steps made so far.
     validation_fraction : float, default=0.1
+        The part of the rows that ``early_stopping`` holds out.
     n_iter_no_change : int, default=10
+        Assessments without improvement after which ``early_stopping`` ends a fit.
     cache_size : float, default=200
         Memory for kernel rows, in MB; X and its copies come on top. It changes the time, not the model
         (but for rounding).
@@ -70,6 +72,7 @@ class SBPClassifier(KernelClassifier):
         File in which the training state is kept, and from which a fit with the same data and parameters resumes.
         ``max_iter`` then counts all steps.
     decision_function_shape : {"ovr"}, default="ovr"
+        One column for each class.
     n_jobs : int, optional
         Threads; None uses as many as BLAS is set to use, -1 all processors.
     verbose : int, default=0
@@ -91,7 +94,7 @@ class SBPClassifier(KernelClassifier):
     margin_ : float, or ndarray of shape (n_classes,)
         Objective value reached: a lower bound on the optimum.
     gap_ : float, or ndarray of shape (n_classes,)
-        Certified relative gap 1 - margin_ / (upper bound on the optimum).
+        Certified relative gap: one less ``margin_`` / (upper bound on the optimum).
     slack_nu_ : float, or ndarray of shape (n_classes,)
         Average hinge loss of the model divided by its norm.
     n_iter_, n_kernel_evals_ : int

@@ -108,6 +108,7 @@ class SVC(Probabilities):
         ``n_iter_no_change`` assessments, of which one counts for each tenth of an epoch: of as many examples in blocks
         as a tenth of the rows. The model is the one with the least hold-out error, unless ``tol`` is reached.
     validation_fraction : float, default=0.1
+        The part of the rows that ``early_stopping`` holds out.
     n_iter_no_change : int, default=10
         10 assessments without improvement are an epoch.
     cache_size : float, optional

@@ -163,6 +163,7 @@ def svm_path(
     n_points : int, default=20
         How many values of C, if none are given.
     sample_weight : array-like of shape (n,), optional
+        What each row's slack costs; 0 leaves a row out.
     kernel, gamma, degree, coef0, fit_intercept, class_weight, cache_size, n_jobs, random_state
         As in ``SVC``.
     tol : float, optional

@@ -40,9 +40,12 @@ class PegasosClassifier(RowBaseline):
     tol : float, default=0.05
         Stop at this relative gap, ``gap_``. The dual point is what the iterates give: the bound closes slowly.
     max_iter : int, default=20000
-    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
-    callback
+        Stop after this many steps (of each binary problem); -1 sets no limit.
+    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping
+        As in ``SBPClassifier``.
+    validation_fraction, n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose
+        As in ``SBPClassifier``.
+    random_state, callback
         As in ``SBPClassifier``.
 
     Attributes
@@ -53,8 +56,9 @@ class PegasosClassifier(RowBaseline):
         1 / ‖w‖.
     slack_nu_ : float, or ndarray of shape (n_classes,)
         Mean hinge loss divided by ‖w‖.
-    support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_, n_features_in_, coef_ (linear),
-    n_iter_, n_kernel_evals_, stop_reason_, history_
+    support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_, n_features_in_
+        As in ``SBPClassifier``.
+    coef_ (linear), n_iter_, n_kernel_evals_, stop_reason_, history_
         As in ``SBPClassifier``.
 
     References
@@ -113,9 +117,12 @@ class NormBallSGDClassifier(RowBaseline):
     tol : float, default=0.05
         Stop at this relative gap, ``gap_``.
     max_iter : int, default=20000
-    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
-    callback
+        Stop after this many steps (of each binary problem); -1 sets no limit.
+    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping
+        As in ``SBPClassifier``.
+    validation_fraction, n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose
+        As in ``SBPClassifier``.
+    random_state, callback
         As in ``SBPClassifier``.
 
     Attributes
@@ -124,8 +131,9 @@ class NormBallSGDClassifier(RowBaseline):
         Certified relative gap 1 - bound/objective, by the coefficients scaled until they are feasible in the dual.
     margin_, slack_nu_
         1 / ‖w‖, and the mean hinge loss divided by ‖w‖.
-    support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_, n_features_in_, coef_ (linear),
-    n_iter_, n_kernel_evals_, stop_reason_, history_
+    support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_, n_features_in_
+        As in ``SBPClassifier``.
+    coef_ (linear), n_iter_, n_kernel_evals_, stop_reason_, history_
         As in ``SBPClassifier``.
 
     References

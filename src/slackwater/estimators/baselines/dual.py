@@ -34,17 +34,21 @@ class SDCAClassifier(RowBaseline):
     tol : float, default=1e-3
         Stop at this relative gap between primal and dual objective, ``gap_``.
     max_iter : int, default=100000
-    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
-    callback
+        Stop after this many steps (of each binary problem); -1 sets no limit.
+    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping
+        As in ``SBPClassifier``.
+    validation_fraction, n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose
+        As in ``SBPClassifier``.
+    random_state, callback
         As in ``SBPClassifier``.
 
     Attributes
     ----------
     gap_, margin_, slack_nu_
         Certified relative gap (primal - dual) / primal; 1 / ‖w‖; mean hinge loss divided by ‖w‖.
-    support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_, n_features_in_, coef_ (linear),
-    n_iter_, n_kernel_evals_, stop_reason_, history_
+    support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_, n_features_in_
+        As in ``SBPClassifier``.
+    coef_ (linear), n_iter_, n_kernel_evals_, stop_reason_, history_
         As in ``SBPClassifier``.
 
     References
@@ -95,17 +99,21 @@ class SMOClassifier(RowBaseline):
         Stop when the optimality conditions are violated by no more than this: the rule of LIBSVM and of scikit-learn's
         SVC. ``gap_`` is certified beside it.
     max_iter : int, default=10000000
-    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose, random_state,
-    callback
+        Stop after this many steps (of each binary problem); -1 sets no limit.
+    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping
+        As in ``SBPClassifier``; chance has a part in the hold-out rows only.
+    validation_fraction, n_iter_no_change, cache_size, warm_start, checkpoint, n_jobs, verbose
+        As in ``SBPClassifier``; chance has a part in the hold-out rows only.
+    random_state, callback
         As in ``SBPClassifier``; chance has a part in the hold-out rows only.
 
     Attributes
     ----------
     gap_, margin_, slack_nu_
         Certified relative gap (primal - dual) / primal; 1 / ‖w‖; mean hinge loss divided by ‖w‖.
-    support_, support_vectors_, dual_coef_, intercept_, n_support_, classes_, n_features_in_, coef_ (linear), n_iter_,
-    n_kernel_evals_, stop_reason_, history_
+    support_, support_vectors_, dual_coef_, intercept_, n_support_, classes_, n_features_in_
+        As in ``SBPClassifier``.
+    coef_ (linear), n_iter_, n_kernel_evals_, stop_reason_, history_
         As in ``SBPClassifier``.
 
     References

@@ -47,6 +47,7 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
     gamma : {"scale", "auto"} or float, default="scale"
         Of the Gaussian kernel: 1/(2σ²).
     class_weight : dict or "balanced", optional
+        Multiplies the sample weights of each class.
     tol : float, default=1e-4
         Of LIBLINEAR.
     max_iter : int, default=10000
@@ -105,6 +106,7 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or CSR matrix of shape (n, d)
+            Training rows.
         y : array-like of shape (n,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n,), optional

@@ -34,8 +34,12 @@ class KernelPerceptron(KernelBaseline):
         theorem (which can be w = 0, of no use, with probability 1/steps); or the last one.
     max_iter : int, optional
         Stop after this many steps at the latest; a step is an example.
-    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state,
+    kernel, gamma, degree, coef0, class_weight, max_time, max_kernel_evals, early_stopping
+        As in ``SBPClassifier``. A hold-out part costs one evaluation more for each of its rows and mistake, not counted
+        in ``n_kernel_evals_``. With ``warm_start`` ``epochs`` counts all passes.
+    validation_fraction, n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state
+        As in ``SBPClassifier``. A hold-out part costs one evaluation more for each of its rows and mistake, not counted
+        in ``n_kernel_evals_``. With ``warm_start`` ``epochs`` counts all passes.
     callback
         As in ``SBPClassifier``. A hold-out part costs one evaluation more for each of its rows and mistake, not counted
         in ``n_kernel_evals_``. With ``warm_start`` ``epochs`` counts all passes.
@@ -49,8 +53,9 @@ class KernelPerceptron(KernelBaseline):
         "violation" the mistakes of the last complete pass.
     stop_reason_ : str
         "epochs", "tol" (a pass without mistakes), or a budget.
-    support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_, n_features_in_, coef_ (linear),
-    n_iter_, n_kernel_evals_
+    support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_, n_features_in_
+        As in ``SBPClassifier``.
+    coef_ (linear), n_iter_, n_kernel_evals_
         As in ``SBPClassifier``.
 
     References

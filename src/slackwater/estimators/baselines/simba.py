@@ -45,15 +45,17 @@ class SIMBAClassifier(Baseline):
     tol : float, default=0.05
         Stop at this relative duality gap, ``gap_``.
     max_iter : int, default=10000
-    class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction,
-    n_iter_no_change, warm_start, checkpoint, n_jobs, verbose, random_state,
-    callback
+        Stop after this many steps (of each binary problem); -1 sets no limit.
+    class_weight, max_time, max_kernel_evals, early_stopping, validation_fraction, n_iter_no_change
+        As in ``SBPClassifier``; ``max_kernel_evals`` is in inner products.
+    warm_start, checkpoint, n_jobs, verbose, random_state, callback
         As in ``SBPClassifier``; ``max_kernel_evals`` is in inner products.
 
     Attributes
     ----------
-    margin_, gap_, slack_nu_, support_, support_vectors_, dual_coef_, intercept_ (0), n_support_, classes_,
-    n_features_in_, coef_, n_iter_, n_kernel_evals_, stop_reason_, history_
+    margin_, gap_, slack_nu_, support_, support_vectors_, dual_coef_, intercept_ (0), n_support_
+        As in ``SBPClassifier``.
+    classes_, n_features_in_, coef_, n_iter_, n_kernel_evals_, stop_reason_, history_
         As in ``SBPClassifier``.
 
     References
