@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SOURCES := src tests bench paper
+SOURCES := src tests bench paper examples docs
 OLDEST := .venv-oldest
+SITE := build/site
 
-.PHONY: demo test test-all test-peers fuzz lint format bench reproduce clean
+.PHONY: demo test test-all test-peers fuzz lint format bench reproduce docs dist-check test-matrix clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/slackwater demo
@@ -17,6 +18,7 @@ test-all: $(VENV)/dev.stamp $(VENV)/paper.stamp $(VENV)/system.stamp
 	$(BIN)/pytest -n auto --ignore tests/peers
 	cd paper && ../$(BIN)/pytest -n auto
 	$(MAKE) test-peers
+	$(MAKE) docs
 
 # scikit-learn's own tests of its SVC, and its meta-estimators, with ours: on the newest and on the oldest version supported.
 test-peers: $(VENV)/dev.stamp $(OLDEST)/stamp
@@ -29,6 +31,20 @@ fuzz: $(VENV)/fuzz.stamp
 	$(BIN)/python tests/fuzz/fuzz_data.py --count 800000
 	for target in models svmlight csv npz npy; do $(BIN)/python tests/fuzz/guided.py $$target --runs 20000 || exit 1; done
 
+# The site: gallery run, no warnings, internal links checked.
+docs: $(VENV)/docs.stamp
+	$(BIN)/sphinx-build -q -W --keep-going -d $(SITE)/doctrees docs $(SITE)/html
+	$(BIN)/python docs/check_links.py $(SITE)/html
+	@echo "The site is in $(SITE)/html/index.html"
+
+# Wheel and sdist, each installed into an empty environment, where a user's script runs and is type-checked.
+dist-check: $(VENV)/dev.stamp
+	$(BIN)/python tests/release/dist_check.py
+
+# Every Python that is found, newest dependencies; on the oldest Python the oldest dependencies as well.
+test-matrix: $(VENV)/bin/python $(VENV)/libsvm.stamp
+	$(BIN)/python tests/release/matrix.py
+
 reproduce: $(VENV)/paper.stamp
 	$(BIN)/sbp-paper
 
@@ -37,7 +53,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	cd paper && ../$(BIN)/mypy
-	$(BIN)/pytest tests/test_architecture.py
+	$(BIN)/pytest tests/test_architecture.py tests/test_docstrings.py
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix $(SOURCES)
@@ -58,7 +74,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/race.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo results reproduction
+	rm -rf $(VENV) $(OLDEST) .venv-matrix build docs/gallery docs/generated demo results reproduction
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -102,6 +118,10 @@ $(VENV)/libsvm.stamp: | $(VENV)/bin/python
 
 $(VENV)/fuzz.stamp: $(VENV)/dev.stamp
 	$(BIN)/python -m pip install --quiet -e ".[fuzz]"
+	touch $@
+
+$(VENV)/docs.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
-from pathlib import Path
+from importlib.util import find_spec
 
 import pytest
 
@@ -18,8 +18,11 @@ import slackwater.estimators.sbp
 import slackwater.estimators.svc
 import slackwater.model_io.onnx
 import slackwater.path.front
+from doc_pages import LANGUAGES, ROOT, blocks, extras, make_targets, name_of, pages
 
-README = Path(__file__).parent.parent / "README.md"
+
+def _has(page, *languages):
+    return any(block.language in languages for block in blocks(page))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -45,19 +48,83 @@ def test_docstring_examples_hold(module):
     assert result.failed == 0
 
 
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_every_block_says_what_it_is(page):
+    unknown = [(block.line, block.language) for block in blocks(page) if block.language not in LANGUAGES]
+    assert not unknown, f"{page.name}: label these blocks as one of {sorted(LANGUAGES)}"
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if _has(page, "python", "pycon")], ids=name_of)
+def test_python_on_the_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    namespace = {"__name__": "__page__"}
+    for block in blocks(page):
+        if "sklearn.callback" in block.code and find_spec("sklearn.callback") is None:
+            pytest.skip("the page needs the callbacks of scikit-learn 1.9")
+        if block.language == "python":
+            source = "\n" * (block.line - 1) + block.code  # tracebacks name the line of the page
+            exec(compile(source, str(page), "exec"), namespace)
+        elif block.language == "pycon":
+            _check_session(page, block, namespace)
+
+
 def test_the_five_lines_of_the_readme_print_what_it_says(capsys):
-    text = README.read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
+    page = ROOT / "README.md"
+    (code,) = [block.code for block in blocks(page) if block.language == "python"]
+    exec(compile(code, str(page), "exec"), {})
     score, gap, reason = capsys.readouterr().out.split()
-    said_score, said_gap, said_reason = re.search(r"prints about `(\S+) (\S+) (\S+)`", text).groups()
+    said_score, said_gap, said_reason = re.search(r"prints about `(\S+) (\S+) (\S+)`", page.read_text()).groups()
     assert float(score) == pytest.approx(float(said_score), abs=0.005)
     assert float(gap) <= 1e-3
     assert float(said_gap) <= 1e-3
     assert reason == said_reason
 
 
-def test_files_that_the_readme_links_to_exist():
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", README.read_text())
-    assert links
-    assert all((README.parent / link).exists() for link in links)
+@pytest.mark.parametrize("page", [page for page in pages() if _has(page, "sh")], ids=name_of)
+def test_commands_on_the_page_exist(page):
+    for block in blocks(page):
+        if block.language == "sh":
+            for line in block.code.splitlines():
+                _check_command(line.partition("#")[0].split())
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_files_that_the_page_links_to_exist(page):
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text())
+    assert all((page.parent / link).exists() for link in links)
+
+
+def test_the_readme_has_links():
+    assert re.search(r"\]\(docs/", (ROOT / "README.md").read_text())
+
+
+def _check_session(page, block, namespace):
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    session = doctest.DocTestParser().get_doctest(block.code, namespace, page.name, str(page), block.line - 1)
+    assert session.examples, f"{page.name}:{block.line}: a session without a prompt"
+    complaints: list[str] = []
+    doctest.DocTestRunner(optionflags=flags).run(session, out=complaints.append, clear_globs=False)
+    namespace.update(session.globs)
+    assert not complaints, "".join(complaints)
+
+
+def _check_command(words):
+    match words:
+        case []:
+            pass
+        case ["make", *targets]:
+            assert set(targets) <= make_targets()
+        case ["pip", "install", *wanted]:
+            named = {extra for each in re.findall(r"\[(.*?)\]", " ".join(wanted)) for extra in each.split(",")}
+            assert named <= extras()
+        case ["python", script, *options]:
+            text = (ROOT / script).read_text()
+            assert all(option in text for option in options if option.startswith("--"))
+        case ["git" | "cd", *_]:
+            pass
+        case ["sbp-paper", *parts]:
+            source = "".join(path.read_text() for path in sorted((ROOT / "paper" / "src").rglob("*.py")))
+            assert all(part.lstrip("-").replace("-", "_") in source for part in parts)
+        case [program, *_]:
+            pytest.fail(f"nothing checks the command {program!r}")

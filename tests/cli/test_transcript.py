@@ -1,4 +1,4 @@
-"""The session of docs/command.md, line by line."""
+"""Sessions of the documentation's pages, line by line."""
 
 from __future__ import annotations
 
@@ -6,24 +6,18 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from data_files import write_iris, write_moons
+from doc_pages import ROOT, name_of, pages, transcript
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "command.md"
-
-
-def steps() -> list[tuple[str, str]]:
-    (session,) = re.findall(r"```console\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
-    parts = re.split(r"^\$ (.*)\n", session, flags=re.MULTILINE)[1:]
-    return list(zip(parts[::2], parts[1::2], strict=True))
+SESSIONS = [page for page in pages() if transcript(page)]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("session")
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path
     write_moons(place)
     write_iris(place)
     binaries = place / "bin"
@@ -38,16 +32,18 @@ def rough(text: str) -> str:
     return re.sub(r"relative gap \S+|\d+ bytes", "…", text)
 
 
-def test_the_page_has_a_session():
-    assert len(steps()) >= 10
-    assert {command.split()[1] for command, _ in steps() if command.startswith("slackwater")} >= {
+def test_the_page_of_the_command_shows_its_subcommands():
+    commands = [command for command, _ in transcript(ROOT / "docs" / "command.md")]
+    assert len(commands) >= 10
+    assert {command.split()[1] for command in commands if command.startswith("slackwater")} >= {
         "train", "predict", "evaluate", "export",
     }  # fmt: skip
 
 
-def test_the_session_prints_what_the_page_says(folder):
+@pytest.mark.parametrize("page", SESSIONS, ids=name_of)
+def test_the_session_prints_what_the_page_says(page, folder):
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    for command, expected in steps():
+    for command, expected in transcript(page):
         done = subprocess.run(
             command, shell=True, cwd=folder, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env=os.environ | {"PATH": path, "LC_ALL": "C"},
