@@ -18,6 +18,7 @@ import slackwater.estimators.sbp
 import slackwater.estimators.svc
 import slackwater.model_io.onnx
 import slackwater.path.front
+import slackwater.path.search
 from doc_pages import LANGUAGES, ROOT, blocks, extras, make_targets, name_of, pages
 
 
@@ -39,6 +40,7 @@ def _has(page, *languages):
         slackwater.estimators.loading,
         slackwater.model_io.onnx,
         slackwater.path.front,
+        slackwater.path.search,
     ],
     ids=lambda module: module.__name__,
 )

@@ -24,6 +24,14 @@ class DistinctExamples(NamedTuple):
     weights: NDArray[np.float64]
     order: NDArray[np.intp]
     keys: NDArray[np.float64]
+    ranked: NDArray[np.intp]  # rows of positive weight, not aligned with ``kept``: copies next to each other,
+    runs: NDArray[np.intp]  # and which run of copies each of them is in
+
+    def of_rows(self, n: int) -> NDArray[np.intp]:
+        """The place in ``kept`` of what each of the n rows is a copy of; -1 for rows without weight."""
+        places = np.full(n, -1)
+        places[self.ranked] = self.order[self.runs]
+        return places
 
 
 def distinct_examples(points: Points, groups: NDArray[np.intp], weights: NDArray[np.float64]) -> DistinctExamples:
@@ -34,7 +42,7 @@ def distinct_examples(points: Points, groups: NDArray[np.intp], weights: NDArray
     used = np.flatnonzero(weights > 0)
     if not isinstance(points, Vectors):
         identity = np.arange(len(used))
-        return DistinctExamples(used, weights[used], identity, identity.astype(np.float64))
+        return DistinctExamples(used, weights[used], identity, identity.astype(np.float64), used, identity)
     keys = row_keys(points)
     ranked = used[np.lexsort((groups[used], keys[used]))]
     starts = _starts_of_runs(points, keys, groups, ranked)
@@ -43,7 +51,8 @@ def distinct_examples(points: Points, groups: NDArray[np.intp], weights: NDArray
     by_row = np.argsort(first)
     order = np.empty_like(by_row)
     order[by_row] = np.arange(len(by_row))
-    return DistinctExamples(first[by_row], summed[by_row], order, keys[first[by_row]])
+    runs = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(ranked)))
+    return DistinctExamples(first[by_row], summed[by_row], order, keys[first[by_row]], ranked, runs)
 
 
 def row_keys(points: Vectors) -> NDArray[np.float64]:

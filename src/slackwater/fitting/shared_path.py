@@ -33,6 +33,9 @@ from slackwater.workers import Workers
 
 Floats = NDArray[np.float64]
 
+_PATIENCE = (
+    100  # steps an example before an interior-point method is thought of: its matrix is factorised anew each time
+)
 _REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
 
 
@@ -88,7 +91,7 @@ def solve_point(
 ) -> tuple[Floats, Floats, bool]:
     """Dual variables and responses on a working set, and whether the goal was reached."""
     alpha, responses = (values.copy() for values in start)
-    dual = WorkingSetDual(working, coupling, labels, upper, alpha, responses, cut_short)
+    dual = WorkingSetDual(working, coupling, labels, upper, alpha, responses, cut_short, 0.0, _PATIENCE)
     allowed = goal.violation
     while True:
         settled = dual.solve(allowed)
@@ -130,7 +133,6 @@ class SharedPath:
     seed: int
     memory: SpareMemory = field(default_factory=SpareMemory)
     cut_short: Callable[[], bool] = lambda: False
-    point_done: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         itemsize = self.features.points.dtype.itemsize
@@ -227,7 +229,6 @@ class SharedPath:
             reason = self._reason(reached)
             seconds = time.perf_counter() - begun + (earlier[place].seconds if place < len(earlier) else 0.0)
             found.append(PathPoint(C, point_alpha, point_responses, assessment, reason, seconds))
-            self.point_done()
         self.points[number] = found
 
     def _start(self, found: list[PathPoint], own: PathPoint | None) -> tuple[Floats, Floats]:

@@ -45,13 +45,15 @@ class WorkingSetDual:
     alpha: Floats
     responses: Floats  # c_i = y_i <w, Φ(x_i)>
     cut_short: Callable[[], bool]  # whether time is up
+    near_share: float = 0.5  # of the violation, within which of a violation conditions are nearly violated
+    patience: int | None = None  # steps an example before an interior-point method is thought of; None: the default
 
     def solve(self, tolerance: float) -> bool:
         """Until nothing violates more, responses computed anew each time; False if rounding or the clock ends it.
 
         A part is solved at a time: the free dual variables, and those whose conditions are nearly violated.
         """
-        patience, kept = _Patience(len(self.working)), None
+        patience, kept = _Patience(len(self.working), _PATIENCE if self.patience is None else self.patience), None
         for _ in range(_MAX_REFRESHES):
             found = self.coupling.violations(self.labels, self.upper, self.alpha, 1.0 - self.responses)
             if found.largest <= tolerance:
@@ -80,7 +82,7 @@ class WorkingSetDual:
         if m < _MIN_TO_SHRINK:
             return np.arange(m)
         free = (self.alpha > 0.0) & (self.alpha < self.upper)
-        near = np.maximum(found.rising, found.falling) > -max(NEAR, 0.5 * found.largest)
+        near = np.maximum(found.rising, found.falling) > -max(NEAR, self.near_share * found.largest)
         chosen = np.flatnonzero(free | near)
         return chosen if len(chosen) < _SHRUNK_SHARE * m else np.arange(m)
 
@@ -137,8 +139,9 @@ class _Patience:
     is a pass over two rows of m values; that method makes some thirty products of an m × r matrix with itself.
     """
 
-    def __init__(self, m: int) -> None:
+    def __init__(self, m: int, steps_per_example: int) -> None:
         self._m, self._steps, self._objective = m, 0, -math.inf
+        self._least = steps_per_example * m
         self._factor: Factor | None = None
         self._exhausted, self._vain = False, 0
 
@@ -151,7 +154,7 @@ class _Patience:
     def exhausted_by(self, steps: int, factorise: Callable[[], Factor]) -> bool:
         """Whether, with these further steps, it is time for an interior-point method; once."""
         self._steps += steps
-        if self._exhausted or self._steps < _PATIENCE * self._m or self._m > MAX_FACTORISED:
+        if self._exhausted or self._steps < self._least or self._m > MAX_FACTORISED:
             return False
         self._factor = self._factor or factorise()
         self._exhausted = self._steps >= min(self._factor.rank**2, _MAX_PATIENCE * self._m)

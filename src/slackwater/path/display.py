@@ -56,3 +56,64 @@ class PathDisplay:
         self.ax_.set_ylabel("average hinge loss")
         self.figure_.colorbar(marks, ax=self.ax_, label="C")
         return self
+
+
+@dataclass
+class SearchDisplay:
+    """Mean cross-validated scores over C and gamma, the candidate chosen, and those it cannot be told from.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Matplotlib's, after ``plot``.
+    """
+
+    Cs: NDArray[np.float64]  # rising
+    gammas: NDArray[np.float64]  # rising; one 0 for kernels without gamma
+    scores: NDArray[np.float64]  # (gammas, Cs), nan where nothing was scored
+    chosen: tuple[int, int]  # places of gamma and C
+    score: float
+    error: float  # standard error of the score chosen
+    scoring: str
+
+    @classmethod
+    def from_estimator(cls, search: Any, ax: Any = None) -> SearchDisplay:
+        """Draw the scores of a fitted ``SVCCV``."""
+        results = search.cv_results_
+        C_of = np.array([each["C"] for each in results["params"]])
+        gamma_of = np.array(search.candidate_gammas_)
+        Cs, gammas = np.unique(C_of), np.unique(gamma_of)
+        scores = np.full((len(gammas), len(Cs)), np.nan)
+        rows, columns = np.searchsorted(gammas, gamma_of), np.searchsorted(Cs, C_of)
+        scores[rows, columns] = results["mean_test_score"]
+        chosen = int(rows[search.best_index_]), int(columns[search.best_index_])
+        name = search.scoring if isinstance(search.scoring, str) else "accuracy" if search.scoring is None else "score"
+        return cls(Cs, gammas, scores, chosen, search.best_score_, search.best_score_error_, name).plot(ax)
+
+    def plot(self, ax: Any = None) -> SearchDisplay:
+        """Draw on the axes given, or on new ones."""
+        self.figure_, self.ax_ = _axes(ax, (6.4, 4.4))
+        shown = np.ma.masked_invalid(self.scores)
+        image = self.ax_.imshow(shown, origin="lower", aspect="auto", cmap="viridis")
+        for (row, column), score in np.ndenumerate(self.scores):
+            if np.isfinite(score):
+                self._label(row, column, score, float(np.nanmean(self.scores)))
+        self.ax_.plot([self.chosen[1]], [self.chosen[0]], "s", ms=34, mfc="none", mec="red", mew=2)
+        self.ax_.set_xticks(range(len(self.Cs)), [f"{C:g}" for C in self.Cs])
+        self.ax_.set_yticks(range(len(self.gammas)), [f"{gamma:.3g}" if gamma else "none" for gamma in self.gammas])
+        self.ax_.set_xlabel("C")
+        self.ax_.set_ylabel("gamma")
+        self.ax_.set_title(
+            f"{self.scoring} {self.score:.4g} ± {self.error:.2g} (one standard error)\n"
+            "square: chosen; bold: within one standard error of it"
+        )
+        self.figure_.colorbar(image, ax=self.ax_, label=f"mean {self.scoring}")
+        return self
+
+    def _label(self, row: int, column: int, score: float, middle: float) -> None:
+        alike = score >= self.score - self.error
+        colour = "black" if score > middle else "white"
+        self.ax_.text(
+            column, row, f"{score:.3f}", ha="center", va="center", color=colour, size=9,
+            weight="bold" if alike else "normal",
+        )  # fmt: skip

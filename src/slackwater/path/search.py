@@ -1,0 +1,349 @@
+"""SVCCV: C and gamma by cross-validation, with the work of all fits shared."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from slackwater.estimators.documented import Documented
+from slackwater.estimators.layout import length
+from slackwater.estimators.parameters import (
+    COMMON,
+    Rule,
+    check_parameters,
+    flag,
+    is_real,
+    is_whole,
+    one_of,
+    optional,
+    optional_positive,
+)
+from slackwater.estimators.svc import SVC
+from slackwater.estimators.validation import check_rows, check_targets, seed_of
+from slackwater.kernels.registry import resolve_gamma
+from slackwater.path.grid import DEFAULT_CS, default_gammas
+from slackwater.path.halving import Rounds
+from slackwater.path.preparation import rising
+from slackwater.path.results import best, cv_results, one_standard_error, standard_error
+from slackwater.path.rounds import Search, SearchRows
+from slackwater.points import as_points
+from slackwater.progress import spelled
+from slackwater.workers import Workers, thread_count
+
+_WITHOUT_GAMMA = ("linear", "precomputed")
+_SEARCH_SHARE = 0.8  # of max_time; the rest is for the final fit
+_C_MEANING = "C is what a unit of hinge loss costs."
+Floats = NDArray[np.float64]
+
+
+class SVCCV(Documented, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """``SVC`` with C and gamma chosen by cross-validation, at a fraction of the time of ``GridSearchCV``.
+
+    For each gamma the kernel values are computed once, for all folds and all values of C. A fold is the training set
+    with weight zero for its test rows, so that their decision values come with the solution; C rises, and each solution
+    starts from the one before. Scores are those of ``GridSearchCV`` with the same folds, to solver tolerance, with one
+    exception: gammas given as "scale" or "auto" are derived from all rows once, not from each fold's training rows.
+
+    Where the kernel matrix does not fit (several classes and more than 12,288 distinct rows; two classes and more
+    support vectors in all fits together than ``cache_size`` has room for), for precomputed and indefinite kernels, for
+    ``multi_class="ovr"`` and for folds that lack a class, each fit is one of ``SVC``.
+
+    Parameters
+    ----------
+    Cs : sequence of float or int, optional
+        Values of C to try. An int is how many, evenly spaced in log C from 0.1 to 1000. By default 0.1, 1, 10, 100 and
+        1000.
+    gammas : sequence of float, "scale" or "auto", optional
+        Values of gamma to try. By default five, from 1/16 to 16 times the inverse of the median squared distance of two
+        rows: raw data are met at their scale as standardised ones are. Not for kernels without gamma.
+    cv : int, splitter or iterable of (train, test), default=5
+        As in ``GridSearchCV``; an int is the number of stratified folds.
+    scoring : str or callable, optional
+        As in ``GridSearchCV``, one score. By default accuracy.
+    selection : {"best", "one_standard_error"}, default="best"
+        "one_standard_error" takes the least C, and of several the least gamma, whose mean score is within one standard
+        error of the best one's.
+    refit : bool, default=True
+        Fit ``best_estimator_`` to all rows with the parameters chosen.
+    max_time : float, optional
+        Seconds for the whole search and the final fit, of which a fifth is kept for the latter. All candidates are
+        scored on a part of the rows first, the best third on three times as many, and so on (successive halving), or
+        all of them where there is time. The search ends in time with the best of those seen.
+    kernel, degree, coef0, fit_intercept, class_weight, tol, cache_size, multi_class, decision_function_shape, \
+break_ties, n_jobs, random_state
+        As in ``SVC``.
+    verbose : int, default=0
+        1 prints a line for each gamma of each round: candidates done, seconds spent and left.
+
+    Attributes
+    ----------
+    best_estimator_ : SVC
+        Fitted to all rows, with ``refit=True``.
+    best_params_ : dict
+        ``C`` and, for kernels that have one, ``gamma``.
+    C_, gamma_ : float
+        The same as numbers; ``gamma_`` is None for kernels without.
+    best_score_, best_score_error_ : float
+        Mean score over the folds of the candidate chosen, and its standard error.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    cv_results_ : dict of ndarray
+        As ``GridSearchCV`` has it. With ``max_time`` also ``n_resources``, the rows that scores come from, and
+        ``iter``, the round; candidates that were not reached have nan. ``mean_fit_time`` is without the kernel values
+        that fits share.
+    n_splits_, scorer_, refit_time_, search_time_, classes_, n_features_in_
+        As in ``GridSearchCV``; ``search_time_`` is the time of the whole search but for the final fit.
+    candidate_gammas_ : ndarray
+        The gamma of each candidate of ``cv_results_`` as a number; 0 for kernels without.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from slackwater.path import SVCCV
+    >>> X, y = make_moons(300, noise=0.2, random_state=0)
+    >>> search = SVCCV(Cs=[0.1, 1, 10], gammas=[0.1, 1, 10]).fit(X, y)
+    >>> len(search.cv_results_["params"]), bool(search.best_score_ > 0.95)
+    (9, True)
+    """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        "selection": one_of(("best", "one_standard_error"), "It says which candidate is chosen."),
+        "refit": flag("True fits a model with the parameters chosen to all rows."),
+        "max_time": optional_positive("It limits the seconds of the search; None sets no limit."),
+        **{name: COMMON[name] for name in ("kernel", "degree", "coef0", "fit_intercept", "class_weight", "n_jobs")},
+        "tol": optional(COMMON["tol"]),
+        "cache_size": optional(COMMON["cache_size"]),
+        "verbose": COMMON["verbose"],
+    }
+
+    _progress: Callable[[int, int], None] | None = None  # of the command
+
+    def __init__(
+        self,
+        Cs: Any = None,
+        gammas: Any = None,
+        *,
+        cv: Any = 5,
+        scoring: Any = None,
+        selection: str = "best",
+        refit: bool = True,
+        max_time: float | None = None,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        tol: float | None = None,
+        cache_size: float | None = None,
+        multi_class: str = "ovo",
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.selection = selection
+        self.refit = refit
+        self.max_time = max_time
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.tol = tol
+        self.cache_size = cache_size
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> SVCCV:
+        """Choose C and gamma, then fit to all rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            (n, n) kernel values for kernel="precomputed"; with a callable kernel also any sequence of n objects.
+        y : array-like of shape (n,)
+            Labels of at least two classes.
+        sample_weight : array-like of shape (n,), optional
+            Weights for training, and for scores where the scorer takes them, as ``GridSearchCV`` has it from
+            scikit-learn 1.9 on.
+        groups : array-like of shape (n,), optional
+            For splitters that need them, such as ``GroupKFold``.
+
+        Returns
+        -------
+        self
+        """
+        begun = time.perf_counter()
+        check_parameters(self, self._rules)
+        template = self._template()
+        check_parameters(template, template._rules)
+        X = check_rows(template, X, reset=True)
+        targets = check_targets(y, length(X), sample_weight, None)
+        self._keep_names(template)
+        y = np.asarray(y).ravel()
+        splitter = check_cv(self.cv, y, classifier=True)
+        folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
+        candidates, gammas = self._candidates(X)
+        weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), (length(X),))
+        rows = SearchRows(X, y, targets.classes, weights, self.class_weight, folds, self.kernel == "precomputed")
+        self.scorer_ = check_scoring(template, scoring=self.scoring)
+        with Workers(thread_count(self.n_jobs)) as workers:
+            search = Search(
+                template,
+                rows,
+                np.array([each["C"] for each in candidates]),
+                np.array(gammas),
+                None if self.scoring is None else self.scorer_,
+                workers,
+                seed_of(self.random_state),
+                np.inf if self.max_time is None else begun + _SEARCH_SHARE * self.max_time,
+                self._watcher(begun),
+            )
+            rounds = search.run(halve=self.max_time is not None)
+        self.classes_, self.n_splits_ = targets.classes, len(folds)
+        self._keep_choice(rounds, candidates, gammas)
+        self.search_time_ = time.perf_counter() - begun
+        if self.refit:
+            self._refit(template, X, y, sample_weight, begun)
+        return self
+
+    def _template(self) -> SVC:
+        """The estimator that is fitted, but for C and gamma."""
+        taken = SVC().get_params().keys() & self.get_params(deep=False).keys() - {"max_time", "verbose"}
+        return SVC(**{name: getattr(self, name) for name in taken})
+
+    def _watcher(self, begun: float) -> Callable[[int, int], None]:
+        """What is shown after each gamma of a round."""
+
+        def watch(done: int, total: int) -> None:
+            if self._progress is not None:
+                self._progress(done, total)
+            if self.verbose:
+                spent = time.perf_counter() - begun
+                left = spelled(spent * (total - done) / done)
+                print(f"slackwater: {done} of {total} candidates · {spent:.1f} s, about {left} left", file=sys.stderr)
+
+        return watch
+
+    def _keep_names(self, template: SVC) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(template, name):
+                setattr(self, name, getattr(template, name))
+
+    def _candidates(self, X: Any) -> tuple[list[dict[str, Any]], list[float]]:
+        """All parameters to try, in the order of ``ParameterGrid``, and their gammas as numbers."""
+        if self.Cs is None:
+            Cs: Sequence[float] = DEFAULT_CS
+        elif is_whole(self.Cs):
+            if self.Cs < 1:
+                raise ValueError(f"Cs must be values or a number of them >= 1, got {self.Cs!r}. {_C_MEANING}")
+            Cs = np.geomspace(DEFAULT_CS[0], DEFAULT_CS[-1], self.Cs).tolist() if self.Cs > 1 else [1.0]
+        else:
+            Cs = rising("Cs", self.Cs, _C_MEANING)
+        if self.kernel in _WITHOUT_GAMMA or callable(self.kernel):
+            if self.gammas is not None:
+                raise ValueError(
+                    f"gammas must be None with kernel={self.kernel!r}, which has no gamma, got {self.gammas!r}."
+                )
+            return list(ParameterGrid({"C": list(Cs)})), [0.0] * len(Cs)
+        points = as_points(X)
+        gammas = default_gammas(points, seed_of(self.random_state)) if self.gammas is None else _checked(self.gammas)
+        candidates = list(ParameterGrid({"C": list(Cs), "gamma": gammas}))
+        number = {gamma: resolve_gamma(gamma, points) for gamma in gammas}
+        return candidates, [number[each["gamma"]] for each in candidates]
+
+    def _keep_choice(self, rounds: Rounds, candidates: list[dict[str, Any]], gammas: list[float]) -> None:
+        self.cv_results_ = cv_results(candidates, rounds.scores, rounds.fit_times, rounds.score_times)
+        if self.max_time is not None:
+            self.cv_results_["n_resources"], self.cv_results_["iter"] = rounds.n_rows, rounds.iteration
+        final = rounds.finalists()
+        scores = rounds.scores[final]
+        if self.selection == "best":
+            chosen = best(scores)
+        else:
+            chosen = one_standard_error(scores, [candidates[each] for each in final], [gammas[each] for each in final])
+        self.candidate_gammas_ = np.array(gammas)
+        self.best_index_ = int(final[chosen])
+        self.best_params_ = dict(candidates[self.best_index_])
+        self.best_score_ = float(scores[chosen].mean())
+        self.best_score_error_ = standard_error(scores[chosen])
+        self.C_ = self.best_params_["C"]
+        self.gamma_ = gammas[self.best_index_] if "gamma" in self.best_params_ else None
+
+    def _refit(self, template: SVC, X: Any, y: Any, sample_weight: Any, begun: float) -> None:
+        model = clone(template).set_params(**self.best_params_)
+        start = time.perf_counter()
+        if self.max_time is not None:
+            model.set_params(max_time=max(begun + self.max_time - start, 0.05 * self.max_time))
+        self.best_estimator_ = model.fit(X, y, sample_weight)
+        if hasattr(self, "feature_names_in_"):
+            self.best_estimator_.feature_names_in_ = self.feature_names_in_
+        self.refit_time_ = time.perf_counter() - start
+
+    # ---- prediction, by the model chosen
+
+    def _model(self) -> SVC:
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("refit was False, so there is no model to predict with. Set refit=True and fit again.")
+        model: SVC = self.best_estimator_
+        return model
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row of X, by ``best_estimator_``."""
+        return self._model().predict(X)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Decision values of ``best_estimator_``."""
+        return self._model().decision_function(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """By ``scoring``; accuracy by default."""
+        self._model()
+        if self.scoring is None:
+            return float(super().score(X, y, sample_weight))
+        extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self.scorer_(self.best_estimator_, X, y, **extra))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw mean scores over C and gamma, the choice and its uncertainty; returns a ``SearchDisplay``."""
+        from slackwater.path.display import SearchDisplay
+
+        check_is_fitted(self)
+        return SearchDisplay.from_estimator(self, ax=ax)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+
+def _checked(gammas: Any) -> list[Any]:
+    """Numbers > 0, "scale" or "auto", each once."""
+    given = list(gammas) if not isinstance(gammas, str) else [gammas]
+    for gamma in given:
+        if not (gamma in ("scale", "auto") if isinstance(gamma, str) else is_real(gamma) and gamma > 0):
+            raise ValueError(f"gammas must be numbers > 0, 'scale' or 'auto', got {gamma!r}. None is a default grid.")
+    if not given:
+        raise ValueError("gammas must have at least one value, got none. Leave None for a default grid.")
+    return list(dict.fromkeys(given))
