@@ -16,6 +16,7 @@ from slackwater.cli.evaluate import evaluate
 from slackwater.cli.export import export
 from slackwater.cli.info import info
 from slackwater.cli.libsvm_options import LibsvmCommand
+from slackwater.cli.path import path
 from slackwater.cli.predict import predict
 from slackwater.cli.report import report
 from slackwater.cli.train import train
@@ -51,6 +52,7 @@ def common(
 app.command(cls=LibsvmCommand)(train)
 app.command(cls=LibsvmCommand)(predict)
 app.command()(evaluate)
+app.command()(path)
 app.command()(export)
 app.command()(report)
 app.command("compile")(compile_loops)

@@ -18,15 +18,20 @@ from slackwater.cli.cross_validation import cross_validate
 from slackwater.cli.interruption import Interruption, terminable
 from slackwater.cli.libsvm_options import KERNELS
 from slackwater.cli.progress import shown
+from slackwater.cli.search import SearchOptions, as_dict, values_of
+from slackwater.cli.search import check_early as check_search
+from slackwater.cli.search import search as run_search
 from slackwater.data_io import LabelledData
 from slackwater.data_io.streams import STDIN
 from slackwater.estimators.parameters import check_parameters
 from slackwater.kernels.registry import KERNELS as KNOWN_KERNELS
+from slackwater.path import SVCCV
 from slackwater.progress import Forecast
 from slackwater.tracing import watched_by
 
 _BUDGETS = "Budgets"
 _KERNEL = "Kernel"
+_SEARCH = "Search"
 
 
 class Summary(NamedTuple):
@@ -89,6 +94,21 @@ def train(
     cross_validation: Annotated[
         int | None, typer.Option("--cross-validation", "-v", help="Show the accuracy of so many folds; no model.")
     ] = None,
+    search: Annotated[
+        bool, typer.Option("--search", help="Choose C and gamma by cross-validation.", rich_help_panel=_SEARCH)
+    ] = False,
+    Cs: Annotated[
+        str | None,
+        typer.Option("--Cs", help="C to try, with commas between; 0.1 to 1000 by default.", rich_help_panel=_SEARCH),
+    ] = None,
+    gammas: Annotated[
+        str | None,
+        typer.Option("--gammas", help="Gammas to try; by default around the data's scale.", rich_help_panel=_SEARCH),
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", help="Of the search.", rich_help_panel=_SEARCH)] = 5,
+    selection: Annotated[
+        str, typer.Option("--selection", help="best or one_standard_error.", rich_help_panel=_SEARCH)
+    ] = "best",
     max_time: Annotated[float | None, typer.Option("--max-time", help="Seconds.", rich_help_panel=_BUDGETS)] = None,
     max_iter: Annotated[
         int, typer.Option("--max-iter", help="Steps; -1 is no limit.", rich_help_panel=_BUDGETS)
@@ -139,6 +159,8 @@ def train(
 
       slackwater train -t 0 -w1 5 -v 5 --json data.svm.gz
 
+      slackwater train --search --max-time 60 a9a
+
       zcat huge.gz | slackwater train --max-time 600 - huge.model
     """
     estimator = SVC(
@@ -166,9 +188,21 @@ def train(
     )
     target = _target(data, model, cross_validation)
     _check_early(estimator, cross_validation)
+    searched = None
+    if search:
+        searched = SearchOptions(
+            values_of("--Cs", Cs),  # type: ignore[arg-type]
+            values_of("--gammas", gammas, ("scale", "auto")),
+            folds,
+            selection,
+        )
+        check_search(estimator, searched, cross_validation)
+    elif Cs is not None or gammas is not None:
+        raise RefusedError("--Cs and --gammas are of a search: add --search, or use --C and --gamma.")
     reading = options.Reading(data, format, label, header, ignore, indices, string_labels)
     with terminable() as interruption:
-        _run(estimator, class_weight or [], reading, n_features, target, cross_validation, interruption, quiet, json)
+        weights = class_weight or []
+        _run(estimator, weights, reading, n_features, target, cross_validation, searched, interruption, quiet, json)
 
 
 def _run(
@@ -178,10 +212,12 @@ def _run(
     n_features: int | None,
     target: Path | None,
     folds: int | None,
+    searched: SearchOptions | None,
     interruption: Interruption,
     quiet: bool,
     as_json: bool,
 ) -> None:
+    chosen: SVCCV | None = None
     try:
         found = reading.read(quiet, n_features=n_features, n_jobs=estimator.n_jobs)
         assert found.y is not None
@@ -189,13 +225,17 @@ def _run(
         if target is None:
             cross_validate(estimator, found, int(folds or 0), quiet, as_json)
             return
-        seconds = _fit(estimator, found, quiet)
+        if searched is not None:
+            chosen = run_search(estimator, searched, found, quiet, as_json)
+            estimator, seconds = chosen.best_estimator_, chosen.search_time_ + chosen.refit_time_
+        else:
+            seconds = _fit(estimator, found, quiet)
     except KeyboardInterrupt:
         if target is None or not hasattr(estimator, "support_"):
             note(f"{interruption.word} before there was a model; nothing is written.")
             raise typer.Exit(interruption.exit_code) from None
         seconds = float("nan")
-    _keep(estimator, found, target, seconds, quiet, as_json)
+    _keep(estimator, found, target, seconds, quiet, as_json, None if chosen is None else as_dict(chosen))
     if estimator.stop_reason_ == "interrupted":
         note(f"{interruption.word}: the model reached is in {target}.")
         raise typer.Exit(interruption.exit_code)
@@ -218,7 +258,15 @@ def _fit(estimator: SVC, data: LabelledData, quiet: bool) -> float:
     return time.perf_counter() - start
 
 
-def _keep(estimator: SVC, data: LabelledData, target: Path, seconds: float, quiet: bool, as_json: bool) -> None:
+def _keep(
+    estimator: SVC,
+    data: LabelledData,
+    target: Path,
+    seconds: float,
+    quiet: bool,
+    as_json: bool,
+    searched: dict[str, object] | None = None,
+) -> None:
     if data.feature_names is not None:
         estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
     try:
@@ -238,7 +286,7 @@ def _keep(estimator: SVC, data: LabelledData, target: Path, seconds: float, quie
         seconds,
     )
     if as_json:
-        say_json(summary._asdict())
+        say_json(summary._asdict() | ({} if searched is None else {"search": searched}))
     elif not quiet:
         say(_spelled(summary))
 
