@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import io
+import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from problems import precomputed_problem
-from slackwater.checkpoint import Saved, _signed, read_checkpoint, require_writable, write_checkpoint
+from slackwater.checkpoint import Saved, open_checkpoint, read_checkpoint, require_writable, signed, write_checkpoint
 from slackwater.errors import CheckpointError
 from slackwater.solvers.basins import TwoBasins
+from slackwater.solvers.coupling import Free
+from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.solvers.sbp import StochasticBatchPerceptron
 
 
@@ -79,29 +82,68 @@ def test_any_damage_is_refused_before_anything_is_parsed(tmp_path, solver, probl
         read_checkpoint(path, "mine", [fresh(solver, problem)])
 
 
-def sign(path, **arrays):
-    archive = io.BytesIO()
-    np.savez(archive, **arrays)
-    path.write_bytes(_signed(archive.getvalue()))
+def sign(path, header, body=b""):
+    path.write_bytes(signed(header.encode(), body))
 
 
-def test_a_pickle_in_a_checkpoint_is_not_executed(tmp_path, solver, problem):
-    class Bomb:
-        def __reduce__(self):
-            return os.mkdir, (str(tmp_path / "exploded"),)
+def refused(path, solver, problem, match="Delete the file"):
+    """Refused, and in little memory."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(CheckpointError, match=match):
+            read_checkpoint(path, "mine", [fresh(solver, problem)])
+        return tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
 
-    sign(tmp_path / "c", header=np.array([Bomb()], dtype=object))
-    with pytest.raises(CheckpointError):
-        read_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)])
-    assert not (tmp_path / "exploded").exists()
+
+@pytest.mark.parametrize("kind", ["|O", "|V8", "<U9", "<M8[s]", "S4"])
+def test_a_type_other_than_numbers_is_refused(tmp_path, solver, problem, kind):
+    sign(tmp_path / "c", json.dumps({"fingerprint": "mine", "arrays": [["history", kind, [1]]]}), bytes(8))
+    assert refused(tmp_path / "c", solver, problem)
+
+
+@pytest.mark.parametrize("shape", [[2**50], [2**40, 2**40], [-1], [1.5], [1, 1, 1], [2**62, 4]])
+def test_absurd_sizes_with_a_valid_digest_take_no_memory(tmp_path, solver, problem, shape):
+    sign(tmp_path / "c", json.dumps({"fingerprint": "mine", "arrays": [["history", "<f8", shape]]}), bytes(16))
+    assert refused(tmp_path / "c", solver, problem)
+
+
+@pytest.mark.parametrize("length", [b"999999999999", b"000000000000", b"-00000000001", b"00000000000x"])
+def test_a_header_of_absurd_length_takes_no_memory(tmp_path, solver, problem, length):
+    good = signed(b"{}", bytes(64))
+    first, rest = good.split(b"\n", 1)
+    (tmp_path / "c").write_bytes(first[:-12] + length + b"\n" + rest)
+    assert refused(tmp_path / "c", solver, problem)
+
+
+def test_a_deeply_nested_header_is_refused(tmp_path, solver, problem):
+    deep = "[" * 100_000 + "]" * 100_000
+    sign(tmp_path / "c", '{"fingerprint": "mine", "arrays": [], "states": ' + deep + "}")
+    assert refused(tmp_path / "c", solver, problem)
+
+
+def test_a_checkpoint_of_the_former_format_is_named(tmp_path, solver, problem):
+    (tmp_path / "c").write_bytes(b"slackwater checkpoint 1 " + bytes(200))
+    assert refused(tmp_path / "c", solver, problem, "no checkpoint of this version.*Delete the file")
+
+
+def test_a_state_whose_arrays_are_shorter_than_the_problem_is_refused(tmp_path, problem):
+    solver = DualBlocks(1.0, Free())
+    state = fresh(solver, problem)
+    state.responses = state.responses[:-1].copy()
+    write_checkpoint(tmp_path / "c", "mine", [state], Saved(0, 0.0, np.zeros((0, 3))))
+    stored = open_checkpoint(tmp_path / "c", "mine")
+    with pytest.raises(CheckpointError, match="59 entries in place of 60"):
+        stored.pour(stored.header["states"][0], fresh(solver, problem), problem.n)
 
 
 def test_a_header_of_hostile_values_is_refused(tmp_path, solver, problem):
     start = '{"fingerprint": "mine", "evaluations": 0, "seconds": 0, "states": '
     headers = ["[]", "null", "{", '{"fingerprint": "mine"}', start + "[]}", start + '[{"fields": {"no": 1}}]}']
-    headers.append(start + '[{"fields": {"responses": {"array": "wrong"}}}]}')
-    for header in headers:
-        sign(tmp_path / "c", header=np.array(header), history=np.zeros((0, 3)), wrong=np.zeros(3, dtype=np.int64))
+    headers.append(start + '[{"fields": {"responses": {"array": "absent"}}}]}')
+    for text in headers:
+        sign(tmp_path / "c", text)
         with pytest.raises(CheckpointError):
             read_checkpoint(tmp_path / "c", "mine", [fresh(solver, problem)])
 

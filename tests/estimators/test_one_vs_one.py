@@ -158,12 +158,14 @@ def test_a_warm_start_goes_on_with_every_pair():
 
 
 def test_a_checkpoint_is_kept_for_every_pair(tmp_path):
-    X, y = classification(600, 3, 9)
-    path = tmp_path / "state.npz"
-    SVC(C=5.0, checkpoint=path).fit(X, y)
-    assert sorted(each.name for each in tmp_path.iterdir()) == [f"state.npz.{pair}" for pair in ("0-1", "0-2", "1-2")]
+    X, y = classification(4500, 3, 9)  # classes too large to be solved together, which keeps nothing
+    path = tmp_path / "state"
+    first = SVC(C=5.0, checkpoint=path).fit(X, y)
+    assert sorted(each.name for each in tmp_path.iterdir()) == [f"state.{pair}" for pair in ("0-1", "0-2", "1-2")]
     again = SVC(C=5.0, checkpoint=path).fit(X, y)
     assert again.stop_reason_ == "tol"
+    assert again.n_kernel_evals_ == first.n_kernel_evals_
+    np.testing.assert_array_equal(again.dual_coef_, first.dual_coef_)
 
 
 @pytest.mark.parametrize("budget", [{"max_time": 1e-9}, {"max_kernel_evals": 200_000}])

@@ -42,7 +42,7 @@ class SVC(Probabilities):
     - ``"exact"``: the dual over all examples. Up to 3072 examples (16,384 of a pair of classes), with the kernel matrix
       of a working set in memory, until no optimality condition is violated by more than 1e-3, LIBSVM's tolerance, and
       as a rule to a gap of 1e-3. Else by blocks of kernel rows: with fewer than 8192 examples, a stated ``tol``, a
-      precomputed kernel, ``early_stopping``, ``warm_start``, ``checkpoint`` or ``max_kernel_evals``, to a proven gap
+      precomputed kernel, ``early_stopping``, ``warm_start`` or ``max_kernel_evals``, to a proven gap
       (1e-4 by default).
     - ``"sparse_kernel"``: a kernel that is narrow compared with the spread of the data has a nearly sparse matrix. The
       dual is solved on its values above 1e-4, and corrected for the others.
@@ -120,8 +120,10 @@ class SVC(Probabilities):
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.
     checkpoint : path, optional
-        File in which the training state is kept, and from which a fit with the same data and parameters resumes.
-        ``max_iter`` then counts all steps.
+        File in which the training state is kept, and from which a fit with the same data and parameters resumes, in
+        every strategy, to the model, bit for bit, of a run with a checkpoint that was not interrupted (same number of
+        threads). Written whole or not at all, each 30 seconds and after each stage; each pair of classes has a file of
+        its own (``.0-1``, … added to the name), pairs of small classes none. ``max_iter`` then counts all steps.
     strategy : {"auto", "exact", "sparse_kernel", "subspace", "screening"}, default="auto"
         "auto" lets the data decide. Any other is taken whatever is measured; an error, if it cannot serve the data.
     multi_class : {"ovo", "ovr"}, default="ovo"

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from slackwater.expansion import Expansion
 from slackwater.fitting.decisions import Decision, Decisions, decide
 from slackwater.fitting.fallback import Fallback
+from slackwater.fitting.journal import Journal, Keeper
 from slackwater.fitting.result import Models, Previous
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.memory import SpareMemory
+from slackwater.solvers.base import Solver
 from slackwater.solvers.drive import Task, drive, interrupt_flag
 from slackwater.stopping import Progress, StoppingRule, StopReason
 from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder, Snapshot, StageWatcher, Watch
@@ -77,6 +79,7 @@ class FitContext:
     decisions: Decisions = field(default_factory=Decisions)
     fallbacks: dict[int, Fallback] = field(default_factory=dict)  # the best models of the sample, by problem
     stages: int = 0  # driven so far
+    journal: Journal | None = None  # of a fit with a checkpoint, once it has begun
     spare_memory: SpareMemory = field(default_factory=SpareMemory)  # for the fits of several pairs of classes
 
     @contextmanager
@@ -105,8 +108,8 @@ class FitContext:
             return "the kernel is not positive semi-definite. Use one that is"
         if training_set.features is None:
             return "it needs feature vectors, got kernel='precomputed'. Pass features"
-        if self.persistence.used:
-            return "it keeps no state to continue from. Leave warm_start=False and checkpoint=None"
+        if self.persistence.keep:
+            return "it keeps no state to continue from. Leave warm_start=False"
         if training_set.ledger.limit is not None:
             return "it does not count kernel evaluations in advance. Leave max_kernel_evals=None"
         if training_set.held_out.any():
@@ -215,7 +218,6 @@ class FitContext:
         tasks: Sequence[Task],
         training_set: TrainingSet,
         workers: Workers | None = None,
-        callbacks: Sequence[Callback] = (),
     ) -> None:
         """The training loop, with everybody who watches this fit."""
         watch: Watch | None = None
@@ -223,14 +225,36 @@ class FitContext:
             watch = lambda step, evaluations, seconds, expansions: self.show_models(  # noqa: E731
                 step, expansions, training_set.kept
             )
-        drive(
-            self.solver,
-            tasks,
-            training_set.rows,
-            training_set.ledger,
-            self.clock,
-            [*self.callbacks, *callbacks],
-            workers,
-            self.interrupted,
-            watch,
-        )
+
+        def advance(keeper: Keeper | None = None) -> None:
+            kept = [] if keeper is None else [keeper]
+            self.clock = self.clock if keeper is None else keeper.clock
+            drive(
+                self.solver,
+                tasks,
+                training_set.rows,
+                training_set.ledger,
+                self.clock,
+                [*self.callbacks, *kept],
+                workers,
+                self.interrupted,
+                watch,
+                keeper,
+            )
+
+        if self.journal is None:
+            advance()
+        else:
+            self.clock = self.journal.run(self.solver, tasks, training_set.rows, self.clock, advance)
+
+    def open_journal(self) -> None:
+        """Resume from the checkpoint, if there is one, and keep it from now on."""
+        path = self.persistence.checkpoint
+        if path is not None and self.journal is None:
+            owner = f"{identity(self.solver, self.training_set)} {self.solver!r} {self.seed} {self.strategy}"
+            self.journal = Journal(path, owner, self.training_set.ledger, self.recorder)
+
+
+def identity(solver: Solver, training_set: TrainingSet) -> str:
+    """What a state belongs to; a state of the paired form is of no use to the single one."""
+    return f"{training_set.identify()} {type(solver).__name__} {solver.rows_a_step}"

@@ -17,6 +17,7 @@ from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.sample import Start
 from slackwater.fitting.strategies import exact, screening, sparse_kernel, subspace
+from slackwater.gram.features import Features
 from slackwater.solvers.stationary import StationaryBlocks
 
 ORDER = (sparse_kernel, subspace, screening, exact)
@@ -27,10 +28,13 @@ PROVING = (sparse_kernel,)  # a stated gap, before the exact strategy does so fr
 def fit(context: FitContext) -> FitResult:
     """Train one model for each binary problem."""
     _require_possible(context)
+    context.open_journal()
     if not context.training_set.certified:
         result = _stationary(context)
     else:
         result = _by_chunking(context) or _by_blocks(context)
+    if context.journal is not None:
+        context.journal.close(context.clock)
     return result._replace(strategy=result.strategy or exact.NAME, decisions=context.decisions)
 
 
@@ -42,7 +46,18 @@ def _by_chunking(context: FitContext) -> FitResult | None:
         return None
     features = exact.features_for(context)
     context.decide(exact.NAME, "examples", n, "<=", most)
-    return None if features is None else chunking.fit(context, features)
+    return None if features is None else _chunked(context, features)
+
+
+def _chunked(context: FitContext, features: Features) -> FitResult | None:
+    """By chunking, or what a checkpoint says that came of it: it is soon done, and only its end is kept."""
+    kept = None if context.journal is None else context.journal.results()
+    if kept is not None:
+        return FitResult(kept, context.recorder)
+    found = chunking.fit(context, features)
+    if found is not None and context.journal is not None:
+        context.journal.keep_results(found.binary_results, context.training_set.n, context.clock)
+    return found
 
 
 def _by_blocks(context: FitContext) -> FitResult:

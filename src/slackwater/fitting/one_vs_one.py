@@ -100,6 +100,8 @@ class _Joint:
         most = context.settings.pairs.max_chunked
         if features is None or not features.kernel.reentrant or context.hindrance() is not None:
             return 1
+        if context.persistence.checkpoint is not None:  # the meter that all pairs share is part of their states
+            return 1
         return features.workers.n_threads if max(self._size(pair) for pair in pairs) <= most else 1
 
     def show_solved_together(self, count: int) -> None:
@@ -167,6 +169,7 @@ class _Joint:
             watch=self._watch_of(pair, self._indices_of(pair)),
             settings=replace(settings, chunking=chunking),
             recorder=Recorder(),
+            journal=None,
             decisions=Decisions(),
             fallbacks={},
             stages=0,

@@ -144,6 +144,10 @@ class RowCache:
         """Deliver the diagonal."""
         return self.source.diagonal()
 
+    def forget(self) -> None:
+        """Hold no rows, as at the beginning."""
+        self._table = SlotTable(self.n, self.slots)
+
     def carried_over(self, source: ComputedRows, kept: IndexArray, rows: IndexArray) -> RowCache:
         """The rows held here, for another selection of points and in the same memory; this object is of no use then.
 

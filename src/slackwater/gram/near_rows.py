@@ -136,6 +136,11 @@ class NearRows:
             self._keep(index, row)
         return block
 
+    def forget(self) -> None:
+        """Hold no rows, as at the beginning."""
+        self._rows.clear()
+        self._bytes = 0
+
     def rows(self, indices: ArrayLike, columns: ArrayLike | None = None, ahead: Ahead | None = None) -> Floats:
         """Deliver rows with their zeros."""
         block = self.fetch(indices)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -167,6 +167,14 @@ class RowSource(Protocol):
 
     def diagonal(self) -> NDArray[np.float64]:
         """Deliver :math:`K_{ii}` for all i."""
+
+
+@runtime_checkable
+class Forgetful(Protocol):
+    """Rows some of which are held, and can be let go."""
+
+    def forget(self) -> None:
+        """Be as if nothing had been asked for yet."""
 
 
 class ComputedRows(RowSource, Protocol):

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,7 @@ def drive(
     workers: Workers | None = None,
     interrupted: threading.Event | None = None,
     watch: Watch | None = None,
+    keeper: StateKeeper | None = None,
 ) -> None:
     """Advance every task until one of its rules, ``watch`` or Ctrl-C ends it; ``reason`` and ``assessment`` say how.
 
@@ -107,6 +108,8 @@ def drive(
                 run.review(task, outlook, cost, assessment, called_off)
             active = [task for task in active if task.reason is None]
             if active:
+                if keeper is not None:  # after the reviews: what they change is part of the state
+                    keeper.between_steps(run.work)
                 run.step(active)
                 run.tick(active[0])
                 if watch is not None and run.shown(tasks, watch):
@@ -114,6 +117,13 @@ def drive(
     with clock.paused():
         for callback in callbacks:
             callback.ended()
+
+
+class StateKeeper(Protocol):
+    """Takes down the states of all tasks between two steps."""
+
+    def between_steps(self, work: int) -> None:
+        """Called with the kernel values that all steps so far have used."""
 
 
 @dataclass
@@ -125,6 +135,7 @@ class _Run:
     callbacks: Sequence[Callback]
     workers: Workers
     next_tick: float = 0.0
+    work: int = 0  # kernel values used: rows times their length
 
     def __post_init__(self) -> None:
         self.foresighted = self.solver if isinstance(self.solver, Foresighted) else None
@@ -141,6 +152,7 @@ class _Run:
             return np.concatenate([self.solver.foresee(t.problem, t.state, share) for t in active])
 
         wanted, places = _joined(drawn)
+        self.work += len(wanted) * self.rows.n
         fetched = self.rows.fetch(wanted, ahead, self._transient(active, drawn, places, len(wanted)))
 
         def apply(number: int) -> None:
