@@ -93,7 +93,6 @@ def test_a_forced_strategy_that_runs_out_of_budget_leaves_a_model(strategy, budg
         ({"kernel": "sigmoid"}, "semi-definite"),
         ({"warm_start": True}, "warm_start"),
         ({"max_kernel_evals": 10**7}, "max_kernel_evals"),
-        ({"early_stopping": True}, "early_stopping"),
         ({"tol": 1e-3}, "tol"),
     ],
 )

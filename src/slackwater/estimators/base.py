@@ -23,7 +23,15 @@ from slackwater.estimators.layout import length, one_or_all, read_only
 from slackwater.estimators.outcome import REMEDIES, known, short_of_gap, weakest_reason
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.portable import PortableClassifier
-from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
+from slackwater.estimators.validation import (
+    GivenHoldout,
+    Targets,
+    check_holdout,
+    check_rows,
+    check_targets,
+    seed_of,
+    with_holdout,
+)
 from slackwater.fitting.context import FitContext, ModelWatch, Persistence, Stopping
 from slackwater.fitting.precision import with_fast_rows
 from slackwater.fitting.result import AnyBinaryResult, AnyResult, Models, PairModels
@@ -70,7 +78,9 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         raise TypeError(f"{type(self).__name__} does not say which solver trains it")
 
     @with_callbacks
-    def fit(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
+    def fit(
+        self: Classifier, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
+    ) -> Classifier:
         """Train on X and y.
 
         Parameters
@@ -82,6 +92,9 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         sample_weight : array-like of shape (n,), optional
             What each row's slack costs; an integer weight is the same as repeating the row, 0 leaves it out (and so
             does a negative one, as in scikit-learn).
+        X_val, y_val : array-like, optional
+            Hold-out rows and their labels for ``early_stopping=True``, in place of a part of X. ``sample_weight`` is of
+            X alone.
 
         Returns
         -------
@@ -98,7 +111,8 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         seed = self._seed()
         tasks = FitTasks(self, X, y, sample_weight)
         with Workers(thread_count(self.n_jobs)) as workers:
-            kernel, training_set = self._training_set(X, targets, seed, workers)
+            holdout = check_holdout(self, X_val, y_val, targets)
+            kernel, training_set = self._training_set(X, targets, seed, workers, holdout)
             solver = self._solver(len(targets.classes))
             self._check_affordable(solver, training_set, len(targets.classes))
             context = self._context(solver, training_set, len(targets.classes), seed)
@@ -166,16 +180,20 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
     def _seed(self) -> int:
         return seed_of(self.random_state)
 
-    def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
+    def _training_set(
+        self, X: Any, targets: Targets, seed: int, workers: Workers, given: GivenHoldout | None = None
+    ) -> tuple[Kernel | None, TrainingSet]:
         rng = np.random.default_rng(seed)
         held_out = self.validation_fraction if self.early_stopping else 0.0
         check_kernel = type(self)._check_kernel
         if self.kernel == "precomputed":
             return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng, check_kernel)
-        points = as_points(X)
+        points, rows = as_points(X), with_holdout(X, targets, given)
         kernel = make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, points=points)
+        if given is not None:
+            points = as_points(rows.X)
         return kernel, feature_training_set(
-            points, kernel, targets.codes, targets.weights, held_out, *self._memory(), workers, rng, check_kernel
+            points, kernel, *rows[1:3], held_out, *self._memory(), workers, rng, check_kernel, rows.held_out
         )
 
     def _memory(self) -> tuple[int, int]:

@@ -28,7 +28,9 @@ class Probabilities(OneVsOneClassifier):
 
     _calibrator: Any = None
 
-    def fit(self: Calibrated, X: Any, y: Any, sample_weight: Any = None) -> Calibrated:
+    def fit(
+        self: Calibrated, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None
+    ) -> Calibrated:
         """Train on X and y; with ``probability=True``, calibrate decision values of a cross-validation as well.
 
         Parameters
@@ -40,6 +42,9 @@ class Probabilities(OneVsOneClassifier):
         sample_weight : array-like of shape (n,), optional
             What each row's slack costs; an integer weight is the same as repeating the row, 0 leaves it out (and so
             does a negative one, as in scikit-learn).
+        X_val, y_val : array-like, optional
+            Hold-out rows and their labels for ``early_stopping=True``, in place of a part of X. ``sample_weight`` is of
+            X alone.
 
         Returns
         -------
@@ -51,7 +56,7 @@ class Probabilities(OneVsOneClassifier):
             After Ctrl-C, so that loops and searches end. The model reached is kept: ``stop_reason_`` "interrupted".
         """
         self._calibrator = None  # of an earlier fit: it does not fit a model that Ctrl-C leaves behind
-        super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight, X_val, y_val)
         if self._estimates_probabilities():
             model = clone(self).set_params(
                 probability=False,

@@ -42,7 +42,7 @@ class SVC(Probabilities):
     - ``"exact"``: the dual over all examples. Up to 3072 examples (16,384 of a pair of classes), with the kernel matrix
       of a working set in memory, until no optimality condition is violated by more than 1e-3, LIBSVM's tolerance, and
       as a rule to a gap of 1e-3. Else by blocks of kernel rows: with fewer than 8192 examples, a stated ``tol``, a
-      precomputed kernel, ``early_stopping``, ``warm_start`` or ``max_kernel_evals``, to a proven gap
+      precomputed kernel, ``warm_start`` or ``max_kernel_evals``, to a proven gap
       (1e-4 by default).
     - ``"sparse_kernel"``: a kernel that is narrow compared with the spread of the data has a nearly sparse matrix. The
       dual is solved on its values above 1e-4, and corrected for the others.
@@ -104,9 +104,11 @@ class SVC(Probabilities):
     max_kernel_evals : int, optional
         Stop before computing more kernel values than this in one call of ``fit``.
     early_stopping : bool, default=False
-        Hold out ``validation_fraction`` of the rows; stop when the error on them has not improved for
-        ``n_iter_no_change`` assessments, of which one counts for each tenth of an epoch: of as many examples in blocks
-        as a tenth of the rows. The model is the one with the least hold-out error, unless ``tol`` is reached.
+        Hold out ``validation_fraction`` of the rows, or take ``X_val`` and ``y_val`` of ``fit``; stop when the error on
+        them has not improved for ``n_iter_no_change`` assessments, of which one counts for each tenth of an epoch: of
+        as many examples in blocks as a tenth of the rows. The model is the one with the least hold-out error, unless
+        training came to its end (``tol``, or the tolerance of the strategy). In strategies with several stages,
+        patience ends a stage; the fit ends with the last. A subspace is solved in few steps, and its end is awaited.
     validation_fraction : float, default=0.1
         The part of the rows that ``early_stopping`` holds out.
     n_iter_no_change : int, default=10

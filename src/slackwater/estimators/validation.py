@@ -205,3 +205,61 @@ def _class_weights(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) ->
 def _plain(class_weight: Mapping[Any, float]) -> dict[Any, float]:
     """Keys as Python values: numpy's scalars print and compare in their own ways."""
     return {getattr(key, "item", lambda key=key: key)(): value for key, value in class_weight.items()}
+
+
+class GivenHoldout(NamedTuple):
+    """Hold-out rows that the user gives, with the numbers of their classes and what an error at each costs."""
+
+    X: Any
+    codes: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+
+def check_holdout(estimator: Any, X_val: Any, y_val: Any, targets: Targets) -> GivenHoldout | None:
+    """The hold-out rows given to ``fit``, if there are any."""
+    if X_val is None and y_val is None:
+        return None
+    if X_val is None or y_val is None:
+        raise ValueError("X_val and y_val must be given together, got one of them. They are rows and their labels.")
+    if not estimator.early_stopping:
+        raise ValueError("X_val needs early_stopping=True, got False: it is what training is stopped by.")
+    if estimator.kernel == "precomputed":
+        raise ValueError(
+            "X_val must be None with kernel='precomputed', got rows: use validation_fraction, which takes rows of X."
+        )
+    X_val = check_rows(estimator, X_val, reset=False)
+    y_val = column_or_1d(y_val, warn=True)
+    n = X_val.shape[0] if hasattr(X_val, "shape") else len(X_val)
+    if len(y_val) != n:
+        raise ValueError(f"y_val must have one label for each row of X_val, got {len(y_val)} labels for {n} rows.")
+    codes = np.minimum(np.searchsorted(targets.classes, y_val), len(targets.classes) - 1).astype(np.intp)
+    unknown = np.flatnonzero(targets.classes[codes] != y_val)
+    if len(unknown):
+        raise ValueError(f"y_val must have classes of y, got {y_val[unknown[0]]!r} in row {unknown[0]}.")
+    factors = np.asarray(targets.class_weights, dtype=np.float64)[codes]
+    return GivenHoldout(X_val, codes, np.where(factors > 0.0, factors, 1.0))
+
+
+class Rows(NamedTuple):
+    """Rows to train on, and behind them those held out, if these were given; then ``held_out`` says which."""
+
+    X: Any
+    codes: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    held_out: NDArray[np.bool_] | None
+
+
+def with_holdout(X: Any, targets: Targets, given: GivenHoldout | None) -> Rows:
+    """Training rows and hold-out rows together."""
+    if given is None:
+        return Rows(X, targets.codes, targets.weights, None)
+    codes, weights = np.concatenate([targets.codes, given.codes]), np.concatenate([targets.weights, given.weights])
+    return Rows(_stacked(X, given.X), codes, weights, np.arange(len(codes)) >= len(targets.codes))
+
+
+def _stacked(first: Any, second: Any) -> Any:
+    if sparse.issparse(first) or sparse.issparse(second):
+        return sparse.vstack([first, second], format="csr")
+    if hasattr(first, "shape"):
+        return np.concatenate([first, second.astype(first.dtype, copy=False)])
+    return [*first, *second]

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from slackwater.expansion import Expansion
 from slackwater.fitting.decisions import Decision, Decisions, decide
 from slackwater.fitting.fallback import Fallback
+from slackwater.fitting.holdout import Holdout
 from slackwater.fitting.journal import Journal, Keeper
 from slackwater.fitting.result import Models, Previous
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.gram.source import Forgetful
 from slackwater.memory import SpareMemory
 from slackwater.solvers.base import Solver
 from slackwater.solvers.drive import Task, drive, interrupt_flag
@@ -79,6 +81,7 @@ class FitContext:
     decisions: Decisions = field(default_factory=Decisions)
     fallbacks: dict[int, Fallback] = field(default_factory=dict)  # the best models of the sample, by problem
     stages: int = 0  # driven so far
+    holdout: Holdout | None = None  # examples out of the training set that judge the models
     journal: Journal | None = None  # of a fit with a checkpoint, once it has begun
     spare_memory: SpareMemory = field(default_factory=SpareMemory)  # for the fits of several pairs of classes
 
@@ -112,8 +115,6 @@ class FitContext:
             return "it keeps no state to continue from. Leave warm_start=False"
         if training_set.ledger.limit is not None:
             return "it does not count kernel evaluations in advance. Leave max_kernel_evals=None"
-        if training_set.held_out.any():
-            return "it does not hold out examples. Leave early_stopping=False"
         return None
 
     def decide(self, strategy: str, measured: str, value: float, relation: str, limit: float) -> bool:
@@ -211,7 +212,8 @@ class FitContext:
         if self.interrupted.is_set():  # a stage that has come to its end is not the end of the fit
             for task in tasks:
                 task.reason = StopReason.INTERRUPT
-        return all(task.reason is StopReason.TOLERANCE for task in tasks)
+        # A stage whose hold-out error has stalled is as good as solved: the next one has more examples.
+        return all(task.reason in (StopReason.TOLERANCE, StopReason.HOLDOUT) for task in tasks)
 
     def run_loop(
         self,
@@ -240,12 +242,17 @@ class FitContext:
                 self.interrupted,
                 watch,
                 keeper,
+                None if self.holdout is None else self.holdout.judge(training_set.kept),
             )
 
         if self.journal is None:
             advance()
         else:
-            self.clock = self.journal.run(self.solver, tasks, training_set.rows, self.clock, advance)
+            held = [each for each in (training_set.rows, self.holdout) if isinstance(each, Forgetful)]
+            self.clock = self.journal.run(self.solver, tasks, held, self.clock, advance)
+        if self.holdout is not None:
+            for task in tasks:
+                self.holdout.consider(task, training_set.kept)
 
     def open_journal(self) -> None:
         """Resume from the checkpoint, if there is one, and keep it from now on."""

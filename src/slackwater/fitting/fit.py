@@ -13,6 +13,7 @@ from slackwater.fitting import chunking
 from slackwater.fitting.audit import Audit
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.fallback import with_fallbacks
+from slackwater.fitting.holdout import Holdout
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.sample import Start
@@ -28,6 +29,9 @@ PROVING = (sparse_kernel,)  # a stated gap, before the exact strategy does so fr
 def fit(context: FitContext) -> FitResult:
     """Train one model for each binary problem."""
     _require_possible(context)
+    if context.training_set.held_out.any() and not _keeps_all_responses(context):
+        context.holdout = Holdout(context.training_set, context.n_classes)
+        context.training_set = context.holdout.training_set
     context.open_journal()
     if not context.training_set.certified:
         result = _stationary(context)
@@ -35,6 +39,8 @@ def fit(context: FitContext) -> FitResult:
         result = _by_chunking(context) or _by_blocks(context)
     if context.journal is not None:
         context.journal.close(context.clock)
+    if context.holdout is not None:
+        result = context.holdout.restored(result)
     return result._replace(strategy=result.strategy or exact.NAME, decisions=context.decisions)
 
 
@@ -42,7 +48,7 @@ def _by_chunking(context: FitContext) -> FitResult | None:
     """The exact solution with a kernel matrix in memory; None where that is not possible."""
     n, most = context.training_set.n, context.settings.chunking.max_examples
     other = context.forced and context.strategy != exact.NAME
-    if n > most or other or context.hindrance() is not None:
+    if n > most or other or context.hindrance() is not None or context.training_set.held_out.any():
         return None
     features = exact.features_for(context)
     context.decide(exact.NAME, "examples", n, "<=", most)
@@ -58,6 +64,15 @@ def _chunked(context: FitContext, features: Features) -> FitResult | None:
     if found is not None and context.journal is not None:
         context.journal.keep_results(found.binary_results, context.training_set.n, context.clock)
     return found
+
+
+def _keeps_all_responses(context: FitContext) -> bool:
+    """Whether hold-out examples may be examples of weight zero: the exact strategy has everybody's responses."""
+    if context.strategy == exact.NAME or context.hindrance() is not None:
+        return True
+    if context.forced:
+        return False
+    return context.stopping.tol is not None or context.training_set.n < context.settings.min_examples
 
 
 def _by_blocks(context: FitContext) -> FitResult:
@@ -80,7 +95,7 @@ def _require_possible(context: FitContext) -> None:
 
 def _exact_from_scratch(context: FitContext) -> bool:
     """Whether the exact strategy is forced, the only one, or quick and precise where others are not."""
-    if context.strategy == exact.NAME or context.hindrance() is not None:
+    if context.strategy == exact.NAME or context.hindrance() is not None or context.training_set.held_out.any():
         return True
     if context.forced:
         return False

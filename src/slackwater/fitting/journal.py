@@ -26,7 +26,7 @@ from slackwater.expansion import Expansion
 from slackwater.files import replace_file
 from slackwater.fitting.result import BinaryResult
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import Forgetful, RowSource
+from slackwater.gram.source import Forgetful
 from slackwater.solvers.base import Assessment, Solver
 from slackwater.solvers.drive import HoldoutBest, Task, epochs_made
 from slackwater.stopping import Progress, StopReason, first_reason
@@ -62,25 +62,33 @@ class Journal:
     # ---- stages
 
     def run(
-        self, solver: Solver, tasks: Sequence[Task], rows: RowSource, clock: Clock, advance: Callable[[Keeper], None]
+        self,
+        solver: Solver,
+        tasks: Sequence[Task],
+        held: Sequence[Forgetful],
+        clock: Clock,
+        advance: Callable[[Keeper], None],
     ) -> Clock:
-        """Go through the next stage: as it is stored, from where it was, or by ``advance``; the clock from there on."""
+        """Go through the next stage: as it is stored, from where it was, or by ``advance``; the clock from there on.
+
+        ``held`` is what holds computed values that are not part of the states.
+        """
         number, self._number = self._number, self._number + 1
         unfinished = {task.number for task in tasks if task.reason is None}
-        keeper = Keeper(self, number, tasks, rows, clock)
+        keeper = Keeper(self, number, tasks, held, clock)
         if number + 1 < self._resumed:
             clock = self._pour(number, tasks, clock, over=True)
         else:
             if number < self._resumed:
                 clock = self._pour(number, tasks, clock, over=False)
-                forget(rows)  # those that were fetched on the way to this stage
+                forget(held)  # rows that were fetched on the way to this stage
                 for row in keeper.rows_of(self._stages[number], self._arrays):
                     if row.problem in unfinished:
                         replay(solver, tasks[row.problem], row)
             keeper.clock = clock
             advance(keeper)
             self._keep(number, keeper, SECONDS_BETWEEN_STAGES)
-        forget(rows)
+        forget(held)
         return clock
 
     def _pour(self, number: int, tasks: Sequence[Task], clock: Clock, over: bool) -> Clock:
@@ -205,10 +213,12 @@ class Journal:
 class Keeper:
     """Within a stage, looks on and has its state taken down between two steps, after so much work."""
 
-    def __init__(self, journal: Journal, number: int, tasks: Sequence[Task], rows: RowSource, clock: Clock) -> None:
+    def __init__(
+        self, journal: Journal, number: int, tasks: Sequence[Task], held: Sequence[Forgetful], clock: Clock
+    ) -> None:
         self.tasks, self.clock = tasks, clock
         self.rows: list[Snapshot] = []  # the assessments of this stage
-        self._journal, self._number, self._source = journal, number, rows
+        self._journal, self._number, self._held = journal, number, held
         self._done = 0
 
     def rows_of(self, record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> list[Snapshot]:
@@ -221,7 +231,7 @@ class Keeper:
         if work - self._done < WORK_BETWEEN_STATES:
             return
         self._done = work
-        forget(self._source)
+        forget(self._held)
         self._journal._keep(self._number, self, SECONDS_BETWEEN_CHECKPOINTS)
 
     def assessed(self, row: Snapshot) -> None:
@@ -234,9 +244,9 @@ class Keeper:
         pass
 
 
-def forget(rows: RowSource) -> None:
-    if isinstance(rows, Forgetful):
-        rows.forget()
+def forget(held: Sequence[Forgetful]) -> None:
+    for each in held:
+        each.forget()
 
 
 def assessment_of(values: Sequence[float]) -> Assessment:

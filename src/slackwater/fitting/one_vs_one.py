@@ -100,7 +100,8 @@ class _Joint:
         most = context.settings.pairs.max_chunked
         if features is None or not features.kernel.reentrant or context.hindrance() is not None:
             return 1
-        if context.persistence.checkpoint is not None:  # the meter that all pairs share is part of their states
+        # The meter that all pairs share is part of their states, and has one account at a time.
+        if context.training_set.held_out.any() or context.persistence.checkpoint is not None:
             return 1
         return features.workers.n_threads if max(self._size(pair) for pair in pairs) <= most else 1
 

@@ -91,7 +91,7 @@ class Start:
         if "sample" not in self.__dict__:
             return self.context.cut_short()
         reasons = [task.reason for task in self.sample.active.tasks if task.reason is not None]
-        unfinished = [reason for reason in reasons if not reason.reached]
+        unfinished = [reason for reason in reasons if not reason.reached and reason is not StopReason.HOLDOUT]
         return unfinished[0] if unfinished else self.context.cut_short()
 
 

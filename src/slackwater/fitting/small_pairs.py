@@ -39,7 +39,7 @@ def classes_solved_together(context: FitContext) -> NDArray[np.intp]:
     none = np.empty(0, dtype=np.intp)
     if context.strategy not in ("auto", exact.NAME) or not context.solver.coupling.free_bias:
         return none
-    if context.hindrance() is not None:
+    if context.hindrance() is not None or training_set.held_out.any():
         return none
     small = np.flatnonzero(2 * sizes <= settings.max_examples)
     if len(small) < 2 or not context.decide(

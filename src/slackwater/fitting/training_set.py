@@ -107,16 +107,19 @@ def feature_training_set(
     workers: Workers,
     rng: np.random.Generator,
     check_kernel: KernelCheck | None = None,
+    given: NDArray[np.bool_] | None = None,
 ) -> TrainingSet:
     """Examples given by features (or as objects): kernel rows are computed as they are needed.
 
-    ``check_kernel`` tests the kernel, by default ``require_semidefinite``.
+    ``check_kernel`` tests the kernel, by default ``require_semidefinite``. ``given`` says which rows are hold-out
+    examples, in place of a fraction of them.
     """
-    distinct = distinct_examples(points, codes, weights)
+    groups = codes if given is None else codes + (1 + codes.max()) * given  # no copy is on both sides
+    distinct = distinct_examples(points, groups, weights)
     kept = distinct.kept
     if len(kept) < len(points):
         points = points.take(kept)
-    hold = _held_out(codes[kept], distinct.order, holdout_fraction, rng)
+    hold = _held_out(codes[kept], distinct.order, holdout_fraction, rng) if given is None else given[kept]
     ledger = EvaluationLedger()
     features = Features(kernel, kernel.prepared(points), ledger, workers, cache_bytes, matrix_bytes, kept)
     rows = features.rows()

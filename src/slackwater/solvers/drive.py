@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -86,13 +86,14 @@ def drive(
     interrupted: threading.Event | None = None,
     watch: Watch | None = None,
     keeper: StateKeeper | None = None,
+    judge: Judge | None = None,
 ) -> None:
     """Advance every task until one of its rules, ``watch`` or Ctrl-C ends it; ``reason`` and ``assessment`` say how.
 
     With ``workers`` the problems draw and step side by side, which pays where a step takes milliseconds. Whoever drives
     several times holds an ``interrupt_flag`` for all of them and passes what it raises.
     """
-    run = _Run(solver, rows, ledger, clock, callbacks, workers or Workers())
+    run = _Run(solver, rows, ledger, clock, callbacks, workers or Workers(), judge)
     with interrupt_flag() if interrupted is None else nullcontext(interrupted) as interrupted:
         for task in tasks:
             if task.reason is not None:  # a resumed run in which this problem had already ended
@@ -119,6 +120,9 @@ def drive(
             callback.ended()
 
 
+Judge = Callable[[Task, Assessment], Assessment]  # adds the error on hold-out examples that are not in the problem
+
+
 class StateKeeper(Protocol):
     """Takes down the states of all tasks between two steps."""
 
@@ -134,6 +138,7 @@ class _Run:
     clock: Clock
     callbacks: Sequence[Callback]
     workers: Workers
+    judge: Judge | None = None
     next_tick: float = 0.0
     work: int = 0  # kernel values used: rows times their length
 
@@ -195,6 +200,8 @@ class _Run:
         ``called_off`` the reason of whoever wants training to end, if anybody does.
         """
         progress = self._progress(task, outlook, cost)
+        if assessment is not None and self.judge is not None:
+            assessment = self.judge(task, assessment)
         if assessment is not None:
             self._show(task, progress, assessment)
             self.solver.remember(task.state, assessment)

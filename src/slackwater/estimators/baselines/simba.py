@@ -12,7 +12,7 @@ import numpy as np
 from slackwater.estimators.baselines.common import TOL, TRAINING_RULES, Baseline
 from slackwater.estimators.parameters import Rule
 from slackwater.estimators.sbp import NU
-from slackwater.estimators.validation import Targets
+from slackwater.estimators.validation import GivenHoldout, Targets, with_holdout
 from slackwater.fitting.training_set import TrainingSet, feature_training_set
 from slackwater.gram.table import FeatureTable
 from slackwater.kernels.base import Kernel, as_vectors
@@ -83,11 +83,14 @@ class SIMBAClassifier(Baseline):
     def _solver(self, n_classes: int) -> SIMBA:
         return SIMBA(float(self.nu))
 
-    def _training_set(self, X: Any, targets: Targets, seed: int, workers: Workers) -> tuple[Kernel | None, TrainingSet]:
-        points = as_vectors(as_points(X), self.kernel)
+    def _training_set(
+        self, X: Any, targets: Targets, seed: int, workers: Workers, given: GivenHoldout | None = None
+    ) -> tuple[Kernel | None, TrainingSet]:
+        rows, rng = with_holdout(X, targets, given), np.random.default_rng(seed)
+        points = as_vectors(as_points(rows.X), self.kernel)
         held_out = self.validation_fraction if self.early_stopping else 0.0
         training_set = feature_training_set(
-            points, Linear(), targets.codes, targets.weights, held_out, 0, 0, workers, np.random.default_rng(seed)
+            points, Linear(), *rows[1:3], held_out, 0, 0, workers, rng, None, rows.held_out
         )
         examples = as_vectors(points.take(training_set.kept), self.kernel)
         table = FeatureTable(examples, training_set.ledger, workers)

@@ -85,7 +85,11 @@ class SparseKernelTraining:
             reached = self.context.solve_stage(tasks, self.narrow)
             results = [self._audited(task, examples) for task in tasks]
             gap = float(np.mean([each.assessment.gap for each in results]))
-            if not reached or self.context.decide(NAME, "relative gap with all kernel values", gap, "<=", limit):
+            if (
+                not reached
+                or _stalled(tasks)
+                or self.context.decide(NAME, "relative gap with all kernel values", gap, "<=", limit)
+            ):
                 return results
             self._correct(tasks)
             self._go_on(tasks, tol)
@@ -103,7 +107,7 @@ class SparseKernelTraining:
             reached = self.context.solve_stage(tasks, self.narrow)
             self._correct(tasks)
             self.context.solve_stage(tasks, self.narrow)  # all have ended: it assesses them as they are now
-            if not reached or all(self._is_within(task, tol) for task in tasks):
+            if not reached or _stalled(tasks) or all(self._is_within(task, tol) for task in tasks):
                 return [_renumbered(result_of(self.context.solver, task), self.order) for task in tasks]
             gap = max(task.assessment.gap for task in tasks if task.assessment is not None)
             if aim == finest and gap > settings.min_progress * before:  # a tolerance near the rounding of the rows
@@ -155,6 +159,11 @@ class SparseKernelTraining:
         cost = self.context.solver.C * task.problem.total_weight
         assessment, complete = with_losses(found.assessment, hidden, cost), len(examples) == task.problem.n
         return _renumbered(found._replace(assessment=assessment, certified=complete), self.order)
+
+
+def _stalled(tasks: Sequence[Task]) -> bool:
+    """Whether the error on hold-out examples does not improve any more."""
+    return any(task.reason is StopReason.HOLDOUT for task in tasks)
 
 
 def _renumbered(found: BinaryResult, numbers: IndexArray) -> BinaryResult:

@@ -265,7 +265,10 @@ class _Trial:
         context = self.context
         for number, each in enumerate(results):
             progress = Progress(each.steps, context.training_set.ledger.train, context.clock.seconds())
-            row = snapshot(number, each.steps, progress, each.assessment)
+            assessment = each.assessment
+            if context.holdout is not None:
+                assessment = assessment._replace(holdout_error=context.holdout.error_of(number, each.expansion))
+            row = snapshot(number, each.steps, progress, assessment)
             context.recorder.assessed(row)
             context.show(row, progress)
         context.show_models(results[0].steps, lambda: [each.expansion for each in results])
