@@ -16,11 +16,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.callbacks import Model, joined, watch_for
-from slackwater.errors import ConvergenceWarning, warn
 from slackwater.estimators.callback_support import CallbackSupport, FitTasks, with_callbacks
 from slackwater.estimators.documented import Documented
 from slackwater.estimators.layout import length, one_or_all, read_only
-from slackwater.estimators.outcome import REMEDIES, known, short_of_gap, weakest_reason
+from slackwater.estimators.outcome import REMEDIES, known, short_of_gap, warn_of_shortfall, weakest_reason
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.portable import PortableClassifier
 from slackwater.estimators.validation import (
@@ -347,18 +346,7 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
     def _warn_unless_converged(self, results: Sequence[AnyBinaryResult]) -> None:
         reason = weakest_reason(results)
         shortfall = self._shortfall(results) if reason in REMEDIES else ""
-        if min(result.assessment.margin for result in results) <= 0.0:
-            warn(
-                f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
-                f"slack as was allowed. Raise nu, or {self._remedy(reason)} if they can be separated.",
-                ConvergenceWarning,
-            )
-        elif shortfall:
-            warn(
-                f"training stopped ({reason}) {shortfall}. The model is usable; for a better one "
-                f"{self._remedy(reason)}{self._or_else()}.",
-                ConvergenceWarning,
-            )
+        warn_of_shortfall(results, shortfall, self._remedy(reason), self._or_else())
 
     # ---- prediction
 

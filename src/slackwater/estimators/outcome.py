@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from slackwater.errors import ConvergenceWarning, warn
 from slackwater.fitting.result import AnyBinaryResult
 from slackwater.stopping import StopReason
 
@@ -42,3 +43,19 @@ def weakest_reason(results: Sequence[AnyBinaryResult]) -> StopReason:
     """Of several problems' reasons, the least satisfying one."""
     order = list(StopReason)
     return max((result.reason for result in results), key=order.index)
+
+
+def warn_of_shortfall(results: Sequence[AnyBinaryResult], shortfall: str, remedy: str, or_else: str) -> None:
+    """Warn where training has missed its goals: by what, and what to do about it."""
+    reason = weakest_reason(results)
+    if min(result.assessment.margin for result in results) <= 0.0:
+        warn(
+            f"training stopped ({reason}) without a positive margin: the classes are not separated with as little "
+            f"slack as was allowed. Raise nu, or {remedy} if they can be separated.",
+            ConvergenceWarning,
+        )
+    elif shortfall:
+        warn(
+            f"training stopped ({reason}) {shortfall}. The model is usable; for a better one {remedy}{or_else}.",
+            ConvergenceWarning,
+        )
