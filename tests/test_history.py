@@ -12,6 +12,8 @@ from sklearn.datasets import make_blobs
 from slackwater import SVC, SBPClassifier, load
 from slackwater.history import History
 
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 COLUMNS = ["problem", "step", "evaluations", "seconds", "objective", "bound", "gap", "margin", "n_support"]
 
 
@@ -21,7 +23,6 @@ def model():
     return SBPClassifier(0.05, max_iter=64, tol=0.0, random_state=0).fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_each_assessment_of_each_problem_is_a_row(model):
     frame = model.history_.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
