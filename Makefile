@@ -66,6 +66,8 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/tiles.py
 	$(BIN)/python bench/sbp.py
 	$(BIN)/python bench/smo.py
+	$(BIN)/python bench/path.py
+	$(BIN)/python bench/svccv.py
 	$(BIN)/python bench/predict.py
 	$(BIN)/python bench/small.py
 	$(BIN)/python bench/search.py

@@ -110,6 +110,17 @@ def own_view(working: WorkingSet, places: NDArray[np.intp] | None = None) -> Wor
     return view
 
 
+def best_multiple(point: PathPoint, C: float) -> tuple[Floats, Floats]:
+    """The multiple of a dual point that is largest in the dual objective, within the bounds of a larger C.
+
+    s Σ α_i - ½ s² ‖w‖² is largest at s = Σ α_i / ‖w‖². Where many dual variables are at their bound, they follow it.
+    """
+    squared_norm = float(point.alpha @ point.responses)
+    largest = C / point.C
+    scale = min(largest, float(point.alpha.sum()) / squared_norm) if squared_norm > 0.0 else 1.0
+    return scale * point.alpha, scale * point.responses
+
+
 def random_sample(order: NDArray[np.intp], labels: NDArray[np.int8], size: int, seed: int) -> NDArray[np.intp]:
     """Some of the examples, of which an eighth at least is of the rarer class, as far as there are as many."""
     shuffled = np.random.default_rng(seed).permutation(order)
@@ -218,7 +229,7 @@ class SharedPath:
             if found and self.cut_short():
                 break
             begun = time.perf_counter()
-            start = self._start(found, earlier[place] if place < len(earlier) else None)
+            start = self._start(C, found, earlier[place] if place < len(earlier) else None)
             inside = start[0][members], start[1][members]
             alpha, responses, reached = solve_point(
                 view, self.coupling, labels, C * weights[members], inside, goal, self.cut_short
@@ -231,12 +242,14 @@ class SharedPath:
             found.append(PathPoint(C, point_alpha, point_responses, assessment, reason, seconds))
         self.points[number] = found
 
-    def _start(self, found: list[PathPoint], own: PathPoint | None) -> tuple[Floats, Floats]:
-        candidates = [each for each in (own, found[-1] if found else None) if each is not None]
+    def _start(self, C: float, found: list[PathPoint], own: PathPoint | None) -> tuple[Floats, Floats]:
+        """The last solution for this C, or the best multiple of that for the C before: the larger dual objective."""
+        candidates = [] if own is None else [(own.alpha, own.responses)]
+        if found:
+            candidates.append(best_multiple(found[-1], C))
         if not candidates:
             return np.zeros(self.n), np.zeros(self.n)
-        best = max(candidates, key=lambda point: point.alpha.sum() - 0.5 * (point.alpha @ point.responses))
-        return best.alpha, best.responses
+        return max(candidates, key=lambda point: point[0].sum() - 0.5 * (point[0] @ point[1]))
 
     def _reason(self, reached: bool) -> StopReason:
         if reached:
