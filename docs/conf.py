@@ -76,12 +76,12 @@ html_css_files = ["site.css"]
 html_favicon = "_static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"tour": [], "index": []}
+html_sidebars = {name: [] for name in ("index", "tour", "algorithm", "reproduction")}
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "slackwater", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -24,7 +24,7 @@ iris = load_iris()
 kept = iris.target > 0
 X = StandardScaler().fit_transform(iris.data[kept][:, 2:])
 y = np.where(iris.target[kept] == 2, 1, -1)
-nu = 0.15
+nu = 0.02
 
 # %%
 # The background is the decision value; the white line is the boundary.
@@ -39,7 +39,8 @@ for axis, steps in zip(axes, (3, 30, 3000), strict=True):
     axis.contour(first, second, values, levels=[0], colors="white", linewidths=2)
     responses = y * model.decision_function(X) * model.margin_
     wet = responses <= level(responses, len(y) * nu)
-    axis.scatter(*X.T, c=y, cmap="RdBu_r", s=18, edgecolor=np.where(wet, "black", "none"))
+    axis.scatter(*X[~wet].T, c=y[~wet], cmap="RdBu_r", s=14, vmin=-1, vmax=1)
+    axis.scatter(*X[wet].T, c=y[wet], cmap="RdBu_r", s=34, vmin=-1, vmax=1, edgecolor="black", linewidth=1.2)
     axis.set(title=f"{steps} steps, {(model.predict(X) != y).mean():.1%} wrong", xlabel="petal length")
 axes[0].set_ylabel("petal width")
 plt.show()

@@ -30,7 +30,7 @@ def lines(module):
     texts = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
     english = {line.strip() for text in texts for line in text.splitlines()}
     code = {line.strip() for line in source.splitlines()} - english
-    return [{line for line in group if len(line) > 20 and line[0] not in "#\"'>"} for group in (english, code)]
+    return [{line for line in group if len(line) > 20 and '"""' not in line and line[0] not in "#\"'>"} for group in (english, code)]
 
 
 groups = [lines(module) for module in (json.decoder, random_module, textwrap, inspect)]
@@ -76,7 +76,7 @@ order = np.argsort(values)  # classes_ is (English, code): low values are Englis
 for row, index in enumerate([*order[:6], *order[-6:]]):
     colour = "#0b7285" if row < 6 else "#e8590c"
     right.text(
-        0, 1 - row / 12, f"{values[index]:+.1f}  {test[index][:58]}", family="monospace", fontsize=8, color=colour
+        0, 0.95 - row / 12.5, f"{values[index]:+.1f}  {test[index][:58]}", family="monospace", fontsize=8, color=colour
     )
 right.set_title("the most certain lines")
 plt.show()
