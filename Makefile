@@ -52,6 +52,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
+	$(BIN)/mypy tests/release/user_script.py
 	cd paper && ../$(BIN)/mypy
 	$(BIN)/pytest tests/test_architecture.py tests/test_docstrings.py
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import re
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -95,6 +97,24 @@ def test_commands_on_the_page_exist(page):
 def test_files_that_the_page_links_to_exist(page):
     links = re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text())
     assert all((page.parent / link).exists() for link in links)
+
+
+def test_the_citation_and_the_changelog_name_this_version():
+    assert f"\nversion: {slackwater.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {slackwater.__version__} " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_a_link_of_the_site_that_leads_nowhere_is_found(tmp_path):
+    (tmp_path / "index.html").write_text(
+        '<a href="other.html#here">1</a><a href="lost.html">2</a><a href="#gone">3</a>'
+    )
+    (tmp_path / "other.html").write_text('<p id="here"><img src="index.html"><a href="https://example.org/lost">4</a>')
+    checked = subprocess.run(
+        [sys.executable, ROOT / "docs" / "check_links.py", tmp_path],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert checked.returncode == 1
+    assert checked.stdout.splitlines() == ["index.html: lost.html", "index.html: #gone"]
 
 
 def test_the_readme_has_links():

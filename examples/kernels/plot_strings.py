@@ -30,7 +30,10 @@ def lines(module):
     texts = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, documented)]
     english = {line.strip() for text in texts for line in text.splitlines()}
     code = {line.strip() for line in source.splitlines()} - english
-    return [{line for line in group if len(line) > 20 and '"""' not in line and line[0] not in "#\"'>"} for group in (english, code)]
+    return [
+        {line for line in group if len(line) > 20 and '"""' not in line and line[0] not in "#\"'>"}
+        for group in (english, code)
+    ]
 
 
 groups = [lines(module) for module in (json.decoder, random_module, textwrap, inspect)]
