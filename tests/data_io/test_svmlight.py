@@ -206,7 +206,7 @@ def test_an_error_in_a_later_block_has_the_line_of_the_file():
 @pytest.mark.parametrize(
     ("packed", "complaint"),
     [
-        (gzip.compress(b"1 1:1\n" * 100)[:-12], "end too early"),
+        (gzip.compress(b"1 1:1\n" * 100, mtime=0)[:-12], "end too early"),
         (bz2.compress(b"1 1:1\n" * 100)[:-5], "end too early"),
         (lzma.compress(b"1 1:1\n" * 100)[:-5], "end too early"),
         (b"\x1f\x8b" + b"x" * 50, "damaged gzip data"),

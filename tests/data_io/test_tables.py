@@ -95,7 +95,7 @@ def test_the_label_is_a_name_or_a_number(write, label):
         ("data.tsv", "a\tb\ty\n1\t2\t0\n"),
         ("data.csv", "a;b;y\n1;2;0\n"),
         ("data.csv", '\ufeff"a","b","y"\r\n"1","2","0"\r\n\r\n'),
-        ("data.csv.gz", gzip.compress(b"a,b,y\n1,2,0")),
+        ("data.csv.gz", gzip.compress(b"a,b,y\n1,2,0", mtime=0)),
         ("data.tsv.bz2", bz2.compress(b"a\tb\ty\n1\t2\t0\n")),
     ],
 )
