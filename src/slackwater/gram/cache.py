@@ -61,6 +61,10 @@ class RowCache:
         """Number of training points."""
         return self.source.n
 
+    def extend(self, n_rows: int) -> None:
+        """Let there be rows with numbers up to this one: those of points that are elsewhere, at the points here."""
+        self._table.extend(n_rows)
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the values."""
@@ -182,7 +186,7 @@ class RowCache:
 
     def _bring_in(self, indices: ArrayLike, ahead: Ahead | None, transient: Mask | None) -> IndexArray | None:
         """The slots of rows, after computing those that were missing; None if there is no room for all of them."""
-        wanted = as_indices(indices, self.n)
+        wanted = as_indices(indices, len(self._table.slot_of))
         slots = self._table.slot_of[wanted]
         if len(slots) and slots.min() >= 0:  # the usual case of single steps, kept to a few microseconds
             self._table.touch(slots)

@@ -33,6 +33,12 @@ class SlotTable:
         """Which rows are held."""
         return np.asarray(self.slot_of >= 0)
 
+    def extend(self, n: int) -> None:
+        """Let there be at least n rows."""
+        if n > len(self.slot_of):
+            further = max(n, 2 * len(self.slot_of)) - len(self.slot_of)
+            self.slot_of = np.concatenate([self.slot_of, np.full(further, -1)])
+
     def touch(self, slots: IndexArray) -> None:
         """The rows in these slots count as just used, one after the other."""
         self._used[slots] = self._clock + np.arange(len(slots))

@@ -43,6 +43,14 @@ class Coupling(Protocol):
 
     def violations(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> Violations: ...
 
+    def pulls(
+        self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats
+    ) -> tuple[Floats, Floats]:
+        """As ``rising`` and ``falling`` of the violations, but not yet against one of the middle: of some examples."""
+
+    def violation_of(self, rising: float, falling: float) -> tuple[float, float]:
+        """From the largest pulls of all examples: the largest violation, and the middle."""
+
     def centre(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         """The bias of the dual point, as most of its free coefficients have it."""
 
@@ -68,6 +76,14 @@ class Free:
         rising = np.where(alpha < upper, shortfall, -np.inf)
         falling = np.where(alpha > 0.0, -shortfall, -np.inf)
         return Violations(rising, falling, float(max(rising.max(), falling.max(), 0.0)))
+
+    def pulls(
+        self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats
+    ) -> tuple[Floats, Floats]:
+        return np.where(alpha < upper, shortfall, -np.inf), np.where(alpha > 0.0, -shortfall, -np.inf)
+
+    def violation_of(self, rising: float, falling: float) -> tuple[float, float]:
+        return max(rising, falling, 0.0), 0.0
 
     def centre(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         return 0.0
@@ -111,6 +127,18 @@ class Balanced:
         rising, falling = np.empty(len(alpha)), np.empty(len(alpha))
         largest = _dual_loops.balanced_violations(labels, upper, alpha, shortfall, rising, falling)
         return Violations(rising, falling, max(largest, 0.0))
+
+    def pulls(
+        self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats
+    ) -> tuple[Floats, Floats]:
+        biases, can_grow, can_shrink = labels * shortfall, alpha < upper, alpha > 0.0
+        rising = np.where(np.where(labels > 0, can_grow, can_shrink), biases, -np.inf)
+        return rising, np.where(np.where(labels > 0, can_shrink, can_grow), -biases, -np.inf)
+
+    def violation_of(self, rising: float, falling: float) -> tuple[float, float]:
+        if math.isinf(rising) or math.isinf(falling):  # nothing may move one way
+            return 0.0, 0.0
+        return max(rising + falling, 0.0), 0.5 * (rising - falling)
 
     def centre(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> float:
         """The median of the biases that bring free examples on their margins; the extremes are those of outliers."""

@@ -29,12 +29,12 @@ from slackwater.solvers.incumbent import Incumbent
 
 # Examples worked on together: few, while each block finds many others that matter more. Where that goes on for long, it
 # is because blocks undo one another's work, the less the larger they are: 1330 blocks of 512, or 360 that double twice.
-_BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 32, 2
+BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 32, 2
 _BLOCK_BYTES = 2**28
-_FEWEST_IN_TURN = 16  # examples of a block, for it to be a sample,
-_RARER = 8  # of which one in so many, at least, is of the rarer class
-_EVERY_STEP, _EVERY = 20, 3  # assessed after each of the first steps, then less often: it takes as long as a draw
-_MOST_FREE = 8192  # examples between the bounds, of which some are drawn: of more, they would make up for little
+FEWEST_IN_TURN = 16  # examples of a block, for it to be a sample,
+RARER = 8  # of which one in so many, at least, is of the rarer class
+EVERY_STEP, EVERY = 20, 3  # assessed after each of the first steps, then less often: it takes as long as a draw
+MOST_FREE = 8192  # examples between the bounds, of which some are drawn: of more, they would make up for little
 _INNER_STEPS = 40  # for each example of the block; far more than are needed as a rule
 _INNER_ACCURACY = 0.1  # of the violation outside: a block solved better is only unsettled by the next
 _SINGLE = 1e-6  # of a share in a response, or of a response: what single precision may be off by in a block
@@ -53,6 +53,31 @@ class DualState(DualPoint):
     best: Incumbent
 
 
+def solve_block(
+    coupling: Coupling,
+    gram: Floats,
+    labels: NDArray[np.int8],
+    upper: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    shortfall: NDArray[np.float64],
+    violation: float,
+) -> None:
+    """Solve the dual over a block in place, a tenth as far from optimality as the worst example anywhere.
+
+    In double precision, if single is too coarse for that.
+    """
+    tolerance = _INNER_ACCURACY * violation
+    largest = float(upper.max(initial=0.0)) * float(np.abs(gram.diagonal()).max(initial=0.0))
+    if _SINGLE * max(largest, float(np.abs(shortfall).max(initial=0.0))) > tolerance:
+        gram = gram.astype(np.float64, copy=False)
+    coupling.solver()(gram, labels, upper, alpha, shortfall, tolerance, _INNER_STEPS * len(alpha))
+
+
+def block_size(blocks: int) -> int:
+    """Examples of a block: few at first, then more."""
+    return BLOCK << min((blocks // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)
+
+
 @dataclass(frozen=True)
 class DualBlocks(DualAscent):
     """Dual decomposition by blocks; ``problems`` is how many advance together and share memory."""
@@ -61,7 +86,7 @@ class DualBlocks(DualAscent):
     problems: int = 1
 
     def due(self, step: int) -> bool:
-        return 0 < step <= _EVERY_STEP or (step > 0 and step % _EVERY == 0)
+        return 0 < step <= EVERY_STEP or (step > 0 and step % EVERY == 0)
 
     def start(self, problem: Problem, rng: np.random.Generator) -> DualState:
         lots = np.empty(problem.n)
@@ -84,13 +109,9 @@ class DualBlocks(DualAscent):
         return block[moved]
 
     def _solved(self, problem: Problem, state: DualState, block: NDArray[np.intp], gram: Floats) -> NDArray[np.float64]:
-        """The coefficients of a block's solution; in double precision, if single is too coarse for its tolerance."""
-        labels, upper, alpha = problem.labels[block], state.upper[block], state.alpha[block]
-        shortfall, tolerance = 1.0 - state.responses[block], _INNER_ACCURACY * state.violation
-        largest = float(upper.max(initial=0.0)) * float(np.abs(gram.diagonal()).max(initial=0.0))
-        if _SINGLE * max(largest, float(np.abs(shortfall).max(initial=0.0))) > tolerance:
-            gram = gram.astype(np.float64, copy=False)
-        self.coupling.solver()(gram, labels, upper, alpha, shortfall, tolerance, _INNER_STEPS * len(block))
+        """The coefficients of a block's solution."""
+        alpha, shortfall = state.alpha[block], 1.0 - state.responses[block]
+        solve_block(self.coupling, gram, problem.labels[block], state.upper[block], alpha, shortfall, state.violation)
         return alpha
 
     def _block(self, problem: Problem, state: DualState) -> NDArray[np.intp]:
@@ -104,7 +125,7 @@ class DualBlocks(DualAscent):
 
     def _in_turn(self, problem: Problem, state: DualState, size: int) -> NDArray[np.intp] | None:
         """The next violators in random order, and others between the bounds; None once all have had their turn."""
-        if state.turn == np.inf or size < _FEWEST_IN_TURN:
+        if state.turn == np.inf or size < FEWEST_IN_TURN:
             return None
         free = self._free(problem, state, state.recent[:0], size // 2)
         shortfall = 1.0 - state.responses
@@ -128,7 +149,7 @@ class DualBlocks(DualAscent):
         """The last of the new ones make room for others of a class that is rare among them."""
         labels = problem.labels[new]
         rarer = 1 if 2 * np.count_nonzero(labels > 0) < len(new) else -1
-        missing = len(new) // _RARER - np.count_nonzero(labels == rarer)
+        missing = len(new) // RARER - np.count_nonzero(labels == rarer)
         if missing <= 0:
             return new
         more = others[problem.labels[others] == rarer]
@@ -157,7 +178,7 @@ class DualBlocks(DualAscent):
         between = (state.alpha > 0.0) & (state.alpha < state.upper)
         between[kept] = False
         free = np.flatnonzero(between)
-        if len(free) > min(_MOST_FREE, 3 * problem.rows.slots // 4 // self.problems):
+        if len(free) > min(MOST_FREE, 3 * problem.rows.slots // 4 // self.problems):
             return free[:0]
         drawn = (state.lots[free] * 1e9 + state.step * 0.618) % 1.0
         return free[np.argsort(drawn)[:most]]
@@ -212,7 +233,7 @@ class DualBlocks(DualAscent):
 
     def epochs(self, n: int, step: int) -> float:
         """Each block has at least so many examples, unless rows are very long."""
-        return step * _BLOCK / n
+        return step * BLOCK / n
 
     def continued(self, state: DualState) -> DualState:
         self.rescale(state)
@@ -229,8 +250,7 @@ class DualBlocks(DualAscent):
         Without those that are free to move. A block never costs more than the budget of evaluations has left.
         """
         rows = problem.rows
-        grown = _BLOCK << min((blocks // _DOUBLED_AT + 1).bit_length() - 1, _DOUBLINGS)
-        most = max(_BLOCK, min(grown, rows.slots // 2 // self.problems))
+        most = max(BLOCK, min(block_size(blocks), rows.slots // 2 // self.problems))
         size = min(most, max(16, _BLOCK_BYTES // rows.row_bytes // self.problems))
         remaining = rows.ledger.remaining
         if remaining is not None:  # for the values of the block with itself, then for its rows

@@ -1,0 +1,142 @@
+"""The examples of a shard: distinct rows, ordered by class, in the form that all shards have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.examples import distinct_examples, row_keys
+from slackwater.gram.source import IndexArray
+from slackwater.points import Points, Vectors
+from slackwater.shards.form import Form, Packed, joined, packed
+from slackwater.shards.messages import Doubles
+from slackwater.shards.pieces import InMemory, OnDisk, Pieces
+from slackwater.workers import Workers
+
+
+class OffGridError(ValueError):
+    """Some of a shard's points are not on the grid of the others."""
+
+
+class Rows(NamedTuple):
+    """Some rows of the user's data; labels are class numbers."""
+
+    X: Any
+    codes: NDArray[np.intp]
+    weights: Doubles
+    first: int  # the number of the first row in the user's data
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Aligned arrays, an entry for each example; those of a class follow one another."""
+
+    classes: Sequence[Pieces]  # the points of each class
+    row_numbers: IndexArray  # in the user's data
+    codes: NDArray[np.intp]
+    weights: Doubles
+    lots: Doubles  # tiny and random, by content: they decide ties, and whose turn it is
+    held_out: NDArray[np.bool_]
+    keys: Doubles  # by which equal rows are known
+    form: Form
+    dtype: np.dtype[Any]  # of kernel values
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    def take(self, numbers: IndexArray) -> Points:
+        """Points of some examples, in any order."""
+        codes, starts = self.codes[numbers], np.searchsorted(self.codes, np.arange(len(self.classes)))
+        present = np.unique(codes)
+        if len(present) == 1:
+            return self.classes[present[0]].take(numbers - starts[present[0]])
+        order = np.argsort(codes, kind="stable")
+        parts = [packed(self.classes[c].take(numbers[codes == c] - starts[c])) for c in present]
+        whole = self.form.unpacked(joined(parts)) if parts else self.classes[0].take(numbers)
+        return whole.take(np.argsort(order))
+
+
+class Part(NamedTuple):
+    """The distinct examples of some rows, ordered by class."""
+
+    points: Points
+    row_numbers: IndexArray
+    codes: NDArray[np.intp]
+    weights: Doubles
+    keys: Doubles
+
+
+def distinct_part(rows: Rows, form: Form, workers: Workers) -> Part:
+    """Rows in the common form, copies of one class merged; OffGridError where they do not fit it."""
+    points = form.points(rows.X, workers)
+    if points is None:
+        raise OffGridError("points off the grid of the sample")
+    as_given = form.without_grid().points(rows.X, workers)
+    found = distinct_examples(as_given, rows.codes, rows.weights)
+    by_class = np.argsort(rows.codes[found.kept], kind="stable")
+    kept = found.kept[by_class]
+    keys = row_keys(as_given)[kept] if isinstance(as_given, Vectors) else found.keys[by_class]
+    return Part(points.take(kept), rows.first + kept, rows.codes[kept], found.weights[by_class], keys)
+
+
+def gather(
+    parts: Iterable[Part], form: Form, n_classes: int, seed: Sequence[int], held_out: float, folder: Path | None
+) -> Examples:
+    """One shard's examples from parts; with a folder, their points are kept there instead of in memory."""
+    keep: Any = _Memory(form, n_classes) if folder is None else _Disk(form, n_classes, folder)
+    columns = [[np.empty(0, np.intp)], [np.empty(0, np.intp)], [np.empty(0)], [np.empty(0)]]
+    for part in parts:
+        keep.add(part)
+        for column, values in zip(columns, (part.row_numbers, part.codes, part.weights, part.keys), strict=True):
+            column.append(values)
+    row_numbers, codes, weights, keys = (np.concatenate(column) for column in columns)
+    by_class = np.argsort(codes, kind="stable")
+    rng = np.random.default_rng(seed)
+    order = np.argsort(keys[by_class], kind="stable")  # by content, not by where rows stand
+    lots, hold = np.empty(len(codes)), np.zeros(len(codes), dtype=bool)
+    lots[order] = 1e-9 * rng.random(len(codes))
+    if held_out > 0.0:
+        hold[order] = rng.random(len(codes)) < held_out
+    return Examples(
+        keep.classes(), row_numbers[by_class], codes[by_class], weights[by_class], lots, hold, keys[by_class], form,
+        np.dtype(form.values),
+    )
+
+
+class _Memory:
+    def __init__(self, form: Form, n_classes: int) -> None:
+        self._form = form
+        self._parts: list[list[Packed]] = [[] for _ in range(n_classes)]
+
+    def add(self, part: Part) -> None:
+        for code, of_class in enumerate(self._parts):
+            chosen = np.flatnonzero(part.codes == code)
+            if len(chosen) or not of_class:
+                of_class.append(packed(part.points.take(chosen)))
+
+    def classes(self) -> list[Pieces]:
+        found: list[Pieces] = []
+        for of_class in self._parts:
+            found.append(InMemory(self._form.unpacked(joined(of_class))))
+            of_class.clear()
+        return found
+
+
+class _Disk:
+    def __init__(self, form: Form, n_classes: int, folder: Path) -> None:
+        self._classes = [OnDisk(folder, f"class{code}", form) for code in range(n_classes)]
+
+    def add(self, part: Part) -> None:
+        for code, pieces in enumerate(self._classes):
+            chosen = np.flatnonzero(part.codes == code)
+            if len(chosen) or len(pieces) == 0:
+                pieces.append(part.points.take(chosen))
+
+    def classes(self) -> list[OnDisk]:
+        return self._classes
