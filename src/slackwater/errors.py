@@ -8,6 +8,8 @@
     ├── CheckpointError          a checkpoint is damaged or belongs to another problem
     ├── DataError                a data file cannot be read: file, place, what was expected, what was found
     └── ModelFileError           a model file is damaged, of another kind, or lacks what is demanded at load
+    RuntimeError
+    └── ClusterError             workers or the scheduler of a cluster are gone, and so is what could be done about it
     UserWarning
     ├── ConvergenceWarning       scikit-learn's own: a budget ran out before the tolerance was met
     └── IndefiniteKernelWarning  the kernel is not positive semi-definite: trained without a duality gap
@@ -25,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
     "CheckpointError",
+    "ClusterError",
     "ConvergenceWarning",
     "DataError",
     "IndefiniteKernelError",
@@ -60,6 +63,10 @@ class DataError(ValueError):
 
 class ModelFileError(ValueError):
     """A model file cannot be loaded: it is damaged, of another kind, or needs something that was not passed."""
+
+
+class ClusterError(RuntimeError):
+    """A fit on a cluster cannot go on: the scheduler is gone, no worker is left, or shards are lost again and again."""
 
 
 class IndefiniteKernelWarning(UserWarning):

@@ -110,22 +110,27 @@ def check_targets(y: Any, n: int, sample_weight: Any, class_weight: Any) -> Targ
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     check_classification_targets(y)
-    weights = _sample_weights(sample_weight, n)
+    weights = checked_weights(sample_weight, n)
     if len(y) != n:
         raise ValueError(f"y must have one label for each row of X, got {len(y)} labels for {n} rows.")
     used = weights > 0
     classes = np.unique(y[used])
+    require_two(classes, bool(used.all()))
+    codes = np.searchsorted(classes, np.where(used, y, classes[0]))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # looked for in what comes out
+        factors = class_factors(class_weight, classes, counts_of(classes, y))
+        weights = _summable(weights * factors[codes], used)
+    return Targets(classes, codes.astype(np.intp), weights, factors)
+
+
+def require_two(classes: NDArray[Any], all_used: bool) -> None:
+    """Raise ValueError where there is nothing to separate."""
     if len(classes) < 2:
-        which = "" if used.all() else "Invalid input - all samples with positive weights belong to the same class: "
+        which = "" if all_used else "Invalid input - all samples with positive weights belong to the same class: "
         raise ValueError(
             f"{which}y must have at least two classes among the rows of positive weight, got {len(classes)} class "
             f"({', '.join(map(repr, classes.tolist()))}). One class leaves nothing to separate."
         )
-    codes = np.searchsorted(classes, np.where(used, y, classes[0]))
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # looked for in what comes out
-        factors = _class_weights(class_weight, classes, y)
-        weights = _summable(weights * factors[codes], used)
-    return Targets(classes, codes.astype(np.intp), weights, factors)
 
 
 def take(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -159,7 +164,7 @@ def _summable(weights: NDArray[np.float64], used: NDArray[np.bool_]) -> NDArray[
     return np.where(used, np.maximum(weights, 1e-15 * total), 0.0)
 
 
-def _sample_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
+def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     """A weight for each row: 0 where it is not positive."""
     if sample_weight is None:
         return np.ones(n)
@@ -181,13 +186,17 @@ def _sample_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
     return np.maximum(weights, 0.0)
 
 
-def _class_weights(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+def counts_of(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.intp]:
+    """Rows of each class."""
+    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return np.bincount(places[classes[places] == y], minlength=len(classes))
+
+
+def class_factors(class_weight: Any, classes: NDArray[Any], counts: NDArray[np.intp]) -> NDArray[np.float64]:
     """One factor for each class, by scikit-learn's rules: "balanced" counts rows, whatever their weights."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):
-        places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        counts = np.bincount(places[classes[places] == y], minlength=len(classes))
         return np.asarray(counts.sum() / (len(classes) * counts))
     plain, known = _plain(class_weight), set(classes.tolist())
     for label, factor in plain.items():

@@ -107,7 +107,13 @@ def resolve_gamma(gamma: str | float, points: Points | None = None) -> float:
         return 1.0 / vectors.n_features
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         variance = entry_variance(vectors)
-        scale = np.float64(1.0) / (vectors.n_features * variance) if variance > 0 else np.float64(1.0)
+    return gamma_of_variance(variance, vectors.n_features)
+
+
+def gamma_of_variance(variance: float, n_features: int) -> float:
+    """The "scale" of data whose entries have this variance."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        scale = np.float64(1.0) / (n_features * np.float64(variance)) if variance > 0 else np.float64(1.0)
     if not (np.isfinite(variance) and 0.0 < scale < np.inf):
         raise ValueError(
             f"gamma='scale' cannot be derived from X, whose variance is {variance:g}: its values are too large or too "
@@ -117,7 +123,12 @@ def resolve_gamma(gamma: str | float, points: Points | None = None) -> float:
 
 
 def entry_variance(points: Vectors) -> float:
-    """Compute the variance of all entries of the data: two passes, chunk by chunk, in float64."""
+    """Compute the variance of all entries of the data."""
+    return entry_moments(points)[1] / (len(points) * points.n_features)
+
+
+def entry_moments(points: Vectors) -> tuple[float, float]:
+    """Compute the mean of all entries, and the sum of their squared distances from it: two passes, in float64."""
     total = len(points) * points.n_features
     mean = sum(float(sums(rows, 0.0)[0].sum()) for rows in _chunks(points)) / total
     # Entries that a sparse row does not store are zeros, at distance `mean` from the mean.
@@ -125,7 +136,7 @@ def entry_variance(points: Vectors) -> float:
     for rows in _chunks(points):
         _, squared, counts = sums(rows, mean)
         squares += float((squared + (points.n_features - counts) * np.float64(mean) ** 2).sum())
-    return squares / total
+    return mean, squares
 
 
 def sums(points: Vectors, centre: float) -> tuple[Sums, Sums, Sums]:

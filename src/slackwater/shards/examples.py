@@ -104,7 +104,14 @@ def gather(
     if held_out > 0.0:
         hold[order] = rng.random(len(codes)) < held_out
     return Examples(
-        keep.classes(), row_numbers[by_class], codes[by_class], weights[by_class], lots, hold, keys[by_class], form,
+        keep.classes(),
+        row_numbers[by_class],
+        codes[by_class],
+        weights[by_class],
+        lots,
+        hold,
+        keys[by_class],
+        form,
         np.dtype(form.values),
     )
 

@@ -49,6 +49,11 @@ class Form:
             return self._typed(as_points(packed[0]))
         return self._dense(packed[0]) if self.grid is None else GridPoints(packed[0], self.grid, packed[1], packed[2])
 
+    @property
+    def bytes_a_coordinate(self) -> int:
+        """Of points in memory, about; sparse ones take less."""
+        return 1 if self.grid is not None else np.dtype(self.coordinates).itemsize
+
     def without_grid(self) -> Form:
         return replace(self, grid=None)
 

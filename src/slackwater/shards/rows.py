@@ -165,4 +165,4 @@ class ClassRows:
         for row, each in zip(coefficients, summands, strict=True):
             row[each.places] = each.amounts
         for each, sums in zip(summands, self._source.add_up(coefficients), strict=True):
-            each.responses += each.labels * sums
+            each.responses[:] += each.labels * sums

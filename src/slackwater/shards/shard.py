@@ -107,8 +107,14 @@ class Shard:
         sizes = [len(each) for each in examples.classes]
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
         self._rows = [
-            ClassRows(plan.kernel, each, examples.dtype, _share(cache_bytes, len(each), examples.n), plan.two_bytes,
-                      self._workers)
+            ClassRows(
+                plan.kernel,
+                each,
+                examples.dtype,
+                _share(cache_bytes, len(each), examples.n),
+                plan.two_bytes,
+                self._workers,
+            )
             for each in examples.classes
         ]
         self._problems = [self._problem(classes) for classes in plan.problems]

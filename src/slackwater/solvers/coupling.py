@@ -43,9 +43,7 @@ class Coupling(Protocol):
 
     def violations(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> Violations: ...
 
-    def pulls(
-        self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats
-    ) -> tuple[Floats, Floats]:
+    def pulls(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> tuple[Floats, Floats]:
         """As ``rising`` and ``falling`` of the violations, but not yet against one of the middle: of some examples."""
 
     def violation_of(self, rising: float, falling: float) -> tuple[float, float]:
@@ -77,9 +75,7 @@ class Free:
         falling = np.where(alpha > 0.0, -shortfall, -np.inf)
         return Violations(rising, falling, float(max(rising.max(), falling.max(), 0.0)))
 
-    def pulls(
-        self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats
-    ) -> tuple[Floats, Floats]:
+    def pulls(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> tuple[Floats, Floats]:
         return np.where(alpha < upper, shortfall, -np.inf), np.where(alpha > 0.0, -shortfall, -np.inf)
 
     def violation_of(self, rising: float, falling: float) -> tuple[float, float]:
@@ -128,9 +124,7 @@ class Balanced:
         largest = _dual_loops.balanced_violations(labels, upper, alpha, shortfall, rising, falling)
         return Violations(rising, falling, max(largest, 0.0))
 
-    def pulls(
-        self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats
-    ) -> tuple[Floats, Floats]:
+    def pulls(self, labels: NDArray[np.int8], upper: Floats, alpha: Floats, shortfall: Floats) -> tuple[Floats, Floats]:
         biases, can_grow, can_shrink = labels * shortfall, alpha < upper, alpha > 0.0
         rising = np.where(np.where(labels > 0, can_grow, can_shrink), biases, -np.inf)
         return rising, np.where(np.where(labels > 0, can_shrink, can_grow), -biases, -np.inf)

@@ -1,0 +1,130 @@
+"""SVC on a cluster of Dask workers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.dask.fit import ClusterFit
+from slackwater.dask.partitions import is_collection
+from slackwater.dask.prediction import lazily
+from slackwater.estimators.parameters import Rule, check_parameters, positive
+from slackwater.estimators.svc import SVC as LocalSVC
+from slackwater.fitting.training_set import TrainingSet
+from slackwater.solvers.base import Solver
+
+
+class SVC(LocalSVC):
+    """``slackwater.SVC`` over the workers of a Dask cluster: rows stay where they are, and only rows that matter travel.
+
+    Parameters
+    ----------
+    C, kernel, gamma, ... :
+        As of ``slackwater.SVC``. Refused are what a cluster cannot serve: ``kernel="precomputed"``, kernels that are
+        not positive semi-definite, ``probability=True``, and the strategies "sparse_kernel" and "screening".
+        ``cache_size`` and ``n_jobs`` are those of the driver for its own part; by default a worker keeps kernel rows in
+        a sixth of its memory and uses all of its threads.
+    worker_timeout : float, default=60.0
+        Seconds that a worker may be silent before its shard is made again on another one.
+    on_disk : bool, optional
+        Whether workers keep their rows in files, and read them piece by piece. By default where these would take more
+        than a quarter of a worker's memory.
+
+    Attributes
+    ----------
+    As of ``slackwater.SVC``, and
+    cluster_log_ : list of str
+        What was lost during training, and what became of it.
+    """
+
+    _rules: ClassVar[Mapping[str, Rule]] = {
+        **LocalSVC._rules,
+        "worker_timeout": positive("It is how many seconds a worker may be silent."),
+        "on_disk": Rule(lambda v: v is None or isinstance(v, bool), "True, False or None", "None lets memory decide."),
+    }
+    client: Any = None  # the Dask client to use; by default the current one, or that of a cluster on this machine
+
+    def __init__(
+        self, C: float = 1.0, *, worker_timeout: float = 60.0, on_disk: bool | None = None, **parameters: Any
+    ) -> None:
+        super().__init__(C, **parameters)
+        self.worker_timeout = worker_timeout
+        self.on_disk = on_disk
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on X and y.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n, d), or array-like or CSR matrix in memory
+            Blocks may be dense or CSR matrices.
+        y : Dask array or series of shape (n,), or array-like
+            Labels, partitioned as X is.
+        sample_weight : Dask array or series of shape (n,), or array-like, optional
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._rules)
+        ClusterFit(self, X, y, sample_weight).run()
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row of X; a lazy Dask array where X is a Dask collection."""
+        if not is_collection(X):
+            return super().predict(X)
+        return lazily(self.to_local(), "predict", X, None, self.classes_.dtype)
+
+    def decision_function(self, X: Any) -> Any:
+        """Values of the decision function; a lazy Dask array where X is a Dask collection."""
+        if not is_collection(X):
+            return super().decision_function(X)
+        k = len(self.classes_)
+        in_pairs = self._in_pairs and self.decision_function_shape == "ovo"
+        columns = None if k == 2 else k * (k - 1) // 2 if in_pairs else k
+        return lazily(self.to_local(), "decision_function", X, columns, np.dtype(np.float64))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy; computed at once, also of Dask collections."""
+        if not is_collection(X):
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X).compute()
+        values = [each.compute() if is_collection(each) else each for each in (y, sample_weight)]
+        right = np.asarray(values[0]) == predicted
+        return float(np.average(right, weights=None if values[1] is None else np.asarray(values[1])))
+
+    def to_local(self) -> LocalSVC:
+        """The same model as a ``slackwater.SVC``, which knows nothing of Dask."""
+        local = LocalSVC(**{name: getattr(self, name) for name in LocalSVC._get_param_names()})
+        local.__dict__.update({k: v for k, v in vars(self).items() if k not in _OWN})
+        return local
+
+    def _stored(self) -> Any:
+        return self.to_local()._stored()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the client, which belongs to this process."""
+        return {name: value for name, value in super().__getstate__().items() if name != "client"}
+
+    def _least_evaluations(self, solver: Any, training_set: TrainingSet, n_classes: int) -> int:
+        sizes = [each.n for each in cast("Any", training_set).all_problems]
+        return sum(int(solver.least_evaluations(n)) for n in sizes)
+
+    def _rows_at(self, X: Any, rows: NDArray[np.intp]) -> Any:
+        """X is the support vectors already."""
+        return X
+
+    def _check_affordable(self, solver: Solver, training_set: TrainingSet, n_classes: int) -> None:
+        super()._check_affordable(solver, training_set, n_classes)
+
+
+_OWN = ("worker_timeout", "on_disk", "client", "cluster_log_", "_prediction")
+_local, _own = (inspect.signature(each.__init__) for each in (LocalSVC, SVC))
+SVC.__init__.__signature__ = _local.replace(  # type: ignore[attr-defined]
+    parameters=[*_local.parameters.values(), *(_own.parameters[name] for name in ("worker_timeout", "on_disk"))]
+)

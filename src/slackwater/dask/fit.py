@@ -1,0 +1,189 @@
+"""One fit on a cluster, from the user's collections to the attributes of the estimator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.dask.cluster import connected, grouped, rows_at, survey
+from slackwater.dask.host import Labelling
+from slackwater.dask.partitions import partitions_of
+from slackwater.dask.transport import DaskTransport, OffGridAnywhereError, Source
+from slackwater.estimators.base import known_gap
+from slackwater.estimators.validation import class_factors
+from slackwater.fitting.training_set import TrainingSet, warn_if_indefinite
+from slackwater.gram.direct import DirectRows
+from slackwater.gram.ledger import EvaluationLedger
+from slackwater.kernels.base import Kernel
+from slackwater.kernels.registry import gamma_of_variance, make_kernel
+from slackwater.points import as_points
+from slackwater.shards.fit import ShardedSet, exact, problems_of, support_of
+from slackwater.shards.form import choose_form
+from slackwater.shards.session import Session
+from slackwater.shards.shard import Plan
+from slackwater.shards.solver import ShardedBlocks, ShardedProblem
+from slackwater.workers import Workers, thread_count
+
+
+@dataclass
+class ClusterFit:
+    """The estimator ``est``, its data, and what becomes of them."""
+
+    est: Any
+    X: Any
+    y: Any
+    sample_weight: Any
+
+    def run(self) -> None:
+        est = self.est
+        _refuse(est)
+        with connected(est.client) as client, Workers(thread_count(est.n_jobs)) as workers:
+            n_workers = len(client.nthreads())
+            self.partitions = partitions_of(self.X, self.y, self.sample_weight, max(n_workers, 1))
+            self.seed = est._seed()
+            self.overview = survey(client, self.partitions, self.seed, est.worker_timeout)
+            self.kernel = self._kernel()
+            transport = self._transport(client, max(n_workers, 1), workers)
+            try:
+                self._train(client, transport, workers)
+            finally:
+                est.cluster_log_ = transport.log
+                transport.release()
+
+    # ---- what is trained on
+
+    def _kernel(self) -> Kernel:
+        est, view = self.est, self.overview
+        gamma = gamma_of_variance(view.variance, view.n_features) if est.gamma == "scale" else est.gamma
+        points = as_points(view.sample)
+        kernel = make_kernel(est.kernel, gamma=gamma, degree=est.degree, coef0=est.coef0, points=points)
+        rows = DirectRows(kernel, points, EvaluationLedger())
+        if not warn_if_indefinite(kernel, rows, np.random.default_rng(self.seed)):
+            raise ValueError(
+                f"kernel must be positive semi-definite on a cluster, got {kernel.name!r}, which is not on this data. "
+                "Use another kernel, or slackwater.SVC."
+            )
+        return kernel
+
+    def _transport(self, client: Any, n_workers: int, workers: Workers) -> DaskTransport:
+        """Shards on the workers, in the form that a sample suggests, or else in one that takes any points."""
+        est, view = self.est, self.overview
+        solver = est._solver(len(view.classes))
+        factors = class_factors(est.class_weight, view.classes, view.counts)
+        norm = solver.C * math.sqrt(view.squared_weight) * float(factors.max())
+        tolerance = est._settings.tolerance.exact_violation
+        stated = est.tol is not None or est.warm_start or est.checkpoint is not None
+        form = choose_form(view.sample, self.kernel, norm, tolerance, stated, workers)
+        labelling = Labelling(view.classes, factors, 1e-15 * view.weight)
+        firsts = view.firsts
+        counts = np.diff([*firsts, view.n]).tolist()
+        groups = grouped(counts, n_workers)
+        for chosen in (form, form.without_grid()):
+            plan = Plan(
+                self.kernel,
+                chosen,
+                solver.coupling,
+                solver.C,
+                problems_of(len(view.classes), est._trains_pairs(len(view.classes))),
+                len(view.classes),
+                self.seed,
+                est.validation_fraction if est.early_stopping else 0.0,
+                two_bytes=False,
+            )
+            transport = DaskTransport(
+                client,
+                [[Source(self.partitions[k], firsts[k]) for k in group] for group in groups],
+                plan,
+                labelling,
+                None if est.cache_size is None else int(est.cache_size * 2**20),
+                est.on_disk,
+                [sum(counts[k] for k in group) * view.n_features * chosen.bytes_a_coordinate for group in groups],
+                est.worker_timeout,
+                None if est.checkpoint is None else str(est.checkpoint),
+            )
+            try:
+                transport.place_all()
+                return transport
+            except OffGridAnywhereError:
+                continue
+        raise RuntimeError("points fit no form")
+
+    # ---- training
+
+    def _train(self, client: Any, transport: DaskTransport, workers: Workers) -> None:
+        est, view = self.est, self.overview
+        session = Session(transport, transport.plan, EvaluationLedger(), workers)
+        solver = ShardedBlocks(transport.plan.C, transport.plan.coupling, session)
+        problems = [
+            ShardedProblem(
+                number,
+                sum(sizes[number].n for sizes in transport.sizes),
+                sum(sizes[number].weight for sizes in transport.sizes),
+                sum(sizes[number].held_out for sizes in transport.sizes),
+            )
+            for number in range(len(transport.plan.problems))
+        ]
+        training_set = cast("TrainingSet", ShardedSet(session, problems, max(each.n for each in problems)))
+        n_classes = len(view.classes)
+        est._check_affordable(cast("Any", solver), training_set, n_classes)
+        context = est._context(cast("Any", solver), training_set, n_classes, self.seed)
+        tol = est._settings.tolerance.exact_gap if est.tol is None else float(est.tol)
+        with context.interruptible():
+            result = exact(context, tol)
+        result = result._replace(strategy="exact", decisions=context.decisions)
+        self._keep(client, session, training_set, result, context)
+
+    def _keep(self, client: Any, session: Session, training_set: Any, result: Any, context: Any) -> None:
+        """As any other estimator of its kind keeps it."""
+        est, view = self.est, self.overview
+        support, results, model = support_of(result, session)
+        rows = rows_at(client, self.partitions, view.firsts, support.row_numbers, est.worker_timeout)
+        est.classes_, est._kernel = view.classes, self.kernel
+        est.class_weight_ = class_factors(est.class_weight, view.classes, view.counts)
+        est.shape_fit_, est.n_features_in_ = (view.n, view.n_features), view.n_features
+        if view.names is not None:
+            est.feature_names_in_ = np.array(view.names, dtype=object)
+        elif hasattr(est, "feature_names_in_"):
+            del est.feature_names_in_
+        est._in_pairs = est._trains_pairs(len(view.classes))
+        est._keep_model(rows, _SupportSet(support.row_numbers, support.codes, support.weights), model)
+        est._keep_account(training_set, result._replace(binary_results=results))
+        if context.interrupted.is_set():
+            raise KeyboardInterrupt(est._words_of_interrupt())
+        est._warn_unless_converged([known_gap(each, training_set.certified) for each in results])
+
+
+@dataclass(frozen=True)
+class _SupportSet:
+    """The support vectors, as a training set of which every example is one."""
+
+    kept: NDArray[np.intp]
+    codes: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+
+def _refuse(est: Any) -> None:
+    """What a cluster cannot serve, before any work."""
+    refusals = [
+        (est.kernel == "precomputed", "kernel", "a kernel of rows on a cluster", "Pass features"),
+        (est.probability is True, "probability", "False on a cluster", "Calibrate to_local() on rows in memory"),
+        (
+            est.strategy in ("sparse_kernel", "screening"),
+            "strategy",
+            "'auto', 'exact' or 'subspace' on a cluster",
+            "Leave strategy='auto'",
+        ),
+        (
+            est.multi_class == "ovr" and est.decision_function_shape == "ovo",
+            "decision_function_shape",
+            "'ovr' with multi_class='ovr'",
+            "There are no pairs of classes. Use multi_class='ovo'",
+        ),
+    ]
+    for applies, name, rule, remedy in refusals:
+        if applies:
+            raise ValueError(f"{name} must be {rule}, got {getattr(est, name)!r}. {remedy}, or use slackwater.SVC.")

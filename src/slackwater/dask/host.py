@@ -1,0 +1,98 @@
+"""What runs on a worker: a shard as an actor, and the tasks that look at partitions of the data and bring them to it."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import weakref
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slackwater.dask.partitions import codes_and_weights, numbers_of
+from slackwater.shards.examples import OffGridError, Part, Rows, distinct_part, gather
+from slackwater.shards.form import Form
+from slackwater.shards.shard import Plan, Shard, Size
+from slackwater.workers import Workers
+
+_HOSTS: weakref.WeakValueDictionary[tuple[str, int], Host] = weakref.WeakValueDictionary()
+
+
+class Assignment(NamedTuple):
+    """What a host is to hold."""
+
+    key: tuple[str, int]  # the fit and the number of the shard; another attempt has another key
+    shard: int
+    plan: Plan
+    n_parts: int
+    cache_bytes: int
+    on_disk: bool
+    threads: int
+
+
+class Labelling(NamedTuple):
+    """How labels become class numbers, and rows get weights."""
+
+    classes: NDArray[Any]
+    factors: NDArray[np.float64]  # weight of each class
+    floor: float  # least weight of a row that counts
+
+
+class Outcome(NamedTuple):
+    """What a call came to. An error of the shard itself is a value: what is raised is an error of the cluster."""
+
+    value: Any
+    error: Exception | None
+
+
+class Host:
+    """A shard in the memory of a worker: filled partition by partition, then asked round by round."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self._assignment, self._parts = assignment, {}  # type: ignore[var-annotated]
+        self._lock, self._shard = threading.Lock(), None  # type: ignore[var-annotated]
+        self._workers = Workers(assignment.threads)
+        self._folder = tempfile.TemporaryDirectory(prefix="slackwater-") if assignment.on_disk else None
+        _HOSTS[assignment.key] = self
+
+    def add(self, number: int, part: Part) -> None:
+        """Take over a partition, once."""
+        with self._lock:
+            self._parts.setdefault(number, part)
+
+    def finish(self) -> list[Size]:
+        """All partitions are here: make the shard."""
+        assignment, plan = self._assignment, self._assignment.plan
+        if len(self._parts) != assignment.n_parts:
+            raise RuntimeError(f"{len(self._parts)} of {assignment.n_parts} partitions have arrived")
+        if self._shard is None:
+            parts = (self._parts.pop(number) for number in sorted(self._parts))
+            folder = None if self._folder is None else Path(self._folder.name)
+            seed = [plan.seed, assignment.shard]
+            with self._workers:
+                examples = gather(parts, plan.form, plan.n_classes, seed, plan.held_out, folder)
+                self._shard = Shard(examples, plan, assignment.cache_bytes, self._workers)
+        return self._shard.sizes()
+
+    def call(self, method: str, arguments: tuple[Any, ...]) -> Outcome:
+        """A method of the shard."""
+        try:
+            with self._workers:
+                return Outcome(getattr(self._shard, method)(*arguments), None)
+        except Exception as error:
+            return Outcome(None, error)
+
+
+def bring(
+    key: tuple[str, int], number: int, X: Any, y: Any, weights: Any, first: int, labelling: Labelling, form: Form
+) -> bool:
+    """A task: a partition in the common form, to the host on this worker. False if it is off the grid."""
+    codes, weights = codes_and_weights(y, weights, labelling.classes, labelling.factors, labelling.floor)
+    try:
+        part = distinct_part(Rows(numbers_of(X), codes, weights, first), form, Workers())
+    except OffGridError:
+        return False
+    _HOSTS[key].add(number, part)
+    return True

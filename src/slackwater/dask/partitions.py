@@ -1,0 +1,228 @@
+"""The user's collections as partitions of rows, and what has to be known of all of them before training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from slackwater.estimators.validation import require_two
+from slackwater.kernels.registry import entry_moments
+from slackwater.points import Vectors, as_points
+
+_MIN_ROWS = 8192  # of a partition that a whole array is cut into, at least
+
+
+class Partition(NamedTuple):
+    """Some rows: delayed objects of Dask, or arrays."""
+
+    X: Any
+    y: Any
+    weights: Any
+
+
+class Look(NamedTuple):
+    """What one partition tells of itself."""
+
+    n: int
+    n_features: int
+    dtype: str
+    sparse: bool
+    labels: NDArray[Any]
+    counts: NDArray[np.intp]  # of rows with these labels
+    used: NDArray[np.intp]  # of these, rows of positive weight
+    weight: float
+    squared_weight: float
+    mean: float  # of all entries
+    squares: float  # their squared distances from it
+    sample: Any  # some rows
+    names: list[str] | None
+
+
+class Overview(NamedTuple):
+    """What is known of all partitions together."""
+
+    n: int
+    n_features: int
+    dtype: str
+    sparse: bool
+    classes: NDArray[Any]
+    counts: NDArray[np.intp]
+    variance: float  # of all entries
+    weight: float
+    squared_weight: float
+    firsts: list[int]  # number of each partition's first row
+    sample: Any
+    names: list[str] | None
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a collection of Dask; without Dask nothing is."""
+    return hasattr(X, "__dask_graph__")
+
+
+def partitions_of(X: Any, y: Any, weights: Any, workers: int) -> list[Partition]:
+    """Rows of X with their labels and weights; in memory they are cut into as many parts as there are workers."""
+    if not is_collection(X):
+        return _cut(X, y, weights, workers)
+    parts = _delayed(X, "X", None)
+    X_chunks = getattr(X, "chunks", (None,))[0]
+    of_y = _delayed(y, "y", X_chunks) if is_collection(y) else _like(y, "y", X_chunks)
+    if weights is None or np.isscalar(weights):
+        of_weights: list[Any] = [weights] * len(parts)
+    else:
+        of_weights = (
+            _delayed(weights, "sample_weight", X_chunks)
+            if is_collection(weights)
+            else _like(weights, "sample_weight", X_chunks)
+        )
+    for name, found in (("y", of_y), ("sample_weight", of_weights)):
+        if len(found) != len(parts):
+            raise ValueError(
+                f"{name} must have the partitions of X, got {len(found)} for {len(parts)} of X. Rechunk or repartition "
+                "them alike."
+            )
+    return [Partition(*each) for each in zip(parts, of_y, of_weights, strict=True)]
+
+
+def _delayed(collection: Any, name: str, chunks: tuple[int, ...] | None) -> list[Any]:
+    """The partitions of a collection: rows are not cut, columns are together."""
+    if getattr(collection, "chunks", None) is not None:
+        if collection.ndim == 2 and len(collection.chunks[1]) > 1:
+            collection = collection.rechunk({1: -1})
+        known = chunks is not None and not np.isnan([*chunks, *collection.chunks[0]]).any()
+        if known and collection.chunks[0] != chunks:
+            if sum(chunks or ()) != collection.shape[0]:
+                raise ValueError(
+                    f"{name} must have one entry for each row of X, got {collection.shape[0]} for {sum(chunks or ())}."
+                )
+            collection = collection.rechunk({0: chunks})
+        return list(collection.to_delayed().ravel())
+    if hasattr(collection, "to_delayed"):
+        return list(collection.to_delayed())
+    raise TypeError(
+        f"{name} must be a Dask array or data frame, or an array in memory, got {type(collection).__name__}."
+    )
+
+
+def _like(values: Any, name: str, chunks: tuple[int, ...] | None) -> list[Any]:
+    """An array in memory, cut as X is."""
+    if chunks is None or np.isnan(chunks).any():
+        raise ValueError(
+            f"{name} must be a Dask collection with the partitions of X where the lengths of these are not known. "
+            "X.compute_chunk_sizes() finds them, or pass a collection."
+        )
+    values = np.asarray(values)
+    if len(values) != sum(chunks):
+        raise ValueError(f"{name} must have one entry for each row of X, got {len(values)} for {sum(chunks)} rows.")
+    return np.split(values, np.cumsum(chunks)[:-1])
+
+
+def _cut(X: Any, y: Any, weights: Any, workers: int) -> list[Partition]:
+    """An array, data frame or sparse matrix in memory, in even parts."""
+    if is_collection(y) or is_collection(weights):
+        raise TypeError("X must be a Dask collection where y or sample_weight is one, got an array in memory.")
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    y = np.asarray(y)
+    n = X.shape[0]
+    if len(y) != n:
+        raise ValueError(f"y must have one label for each row of X, got {len(y)} labels for {n} rows.")
+    weights = None if weights is None else np.broadcast_to(np.asarray(weights, dtype=np.float64), (n,))
+    bounds = np.linspace(0, n, 1 + max(1, min(workers, n // _MIN_ROWS))).astype(int)
+    cut = X.iloc if hasattr(X, "iloc") else X
+    return [
+        Partition(cut[first:last], y[first:last], None if weights is None else weights[first:last])
+        for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ]
+
+
+def numbers_of(X: Any) -> Any:
+    """Rows as float32, float64 or CSR; finite."""
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", ensure_min_samples=0)
+
+
+def look_at(X: Any, y: Any, weights: Any, sampled: int, seed: Sequence[int]) -> Look:
+    """A task: statistics of one partition, and some of its rows."""
+    names = [str(each) for each in X.columns] if hasattr(X, "columns") else None
+    X, y = numbers_of(X), column_or_1d(y)
+    n = X.shape[0]
+    if len(y) != n:
+        raise ValueError(f"y must have one label for each row of X, got {len(y)} for {n} rows of a partition.")
+    weights = _row_weights(weights, n)
+    labels, places = np.unique(y, return_inverse=True)
+    counts = np.bincount(places, minlength=len(labels))
+    used = np.bincount(places[weights > 0.0], minlength=len(labels))
+    mean, squares = entry_moments(cast("Vectors", as_points(X))) if n else (0.0, 0.0)
+    chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sampled])
+    weight, squared = float(weights.sum()), float(weights @ weights)
+    kind = X.shape[1], X.dtype.name, sparse.issparse(X)
+    return Look(n, *kind, labels, counts, used, weight, squared, mean, squares, X[chosen], names)
+
+
+def _row_weights(weights: Any, n: int) -> NDArray[np.float64]:
+    """A weight for each row of a partition; rows of weight zero or less do not count."""
+    found = np.broadcast_to(np.asarray(1.0 if weights is None else weights, dtype=np.float64), (n,))
+    if not np.isfinite(found).all():
+        raise ValueError("sample_weight must be finite, got NaN or infinity. A weight of 0 leaves a row out.")
+    return np.maximum(found, 0.0)
+
+
+def codes_and_weights(
+    y: Any, weights: Any, classes: NDArray[Any], factors: NDArray[np.float64], floor: float
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Class numbers, and sample weights times class weights."""
+    y = column_or_1d(y)
+    weights = _row_weights(weights, len(y))
+    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1).astype(np.intp)
+    used = (weights > 0.0) & (classes[places] == y)
+    return places, np.where(used, np.maximum(weights * factors[places], floor), 0.0)
+
+
+def overview(looks: Sequence[Look]) -> Overview:
+    """All partitions together; an error where they do not go together."""
+    filled = [look for look in looks if look.n]
+    if not filled:
+        raise ValueError("X must have at least one row, got partitions without any.")
+    widths = {look.n_features for look in filled}
+    if len(widths) > 1:
+        raise ValueError(f"X must have as many columns in each partition, got {sorted(widths)}.")
+    labels = np.concatenate([look.labels for look in filled])
+    if sum(look.weight for look in filled) <= 0.0:
+        raise ValueError("sample_weight must be positive for some row, got none: the others are left out.")
+    check_classification_targets(labels)
+    used = np.concatenate([look.used for look in filled])
+    classes = np.unique(labels[used > 0])
+    require_two(classes, all((look.used == look.counts).all() for look in filled))
+    places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    known = classes[places] == labels
+    counts = np.bincount(places[known], np.concatenate([look.counts for look in filled])[known], len(classes)).astype(
+        np.intp
+    )
+    n, d = sum(look.n for look in filled), filled[0].n_features
+    mean = sum(look.n * look.mean for look in filled) / n
+    squares = sum(look.squares + look.n * d * (look.mean - mean) ** 2 for look in filled)
+    is_sparse = any(look.sparse for look in filled)
+    samples = [look.sample for look in filled]
+    stacked = (
+        sparse.vstack([sparse.csr_matrix(each) for each in samples]).tocsr() if is_sparse else np.concatenate(samples)
+    )
+    return Overview(
+        n=n,
+        n_features=d,
+        dtype=np.result_type(*(look.dtype for look in filled)).name,
+        sparse=is_sparse,
+        classes=classes,
+        counts=counts,
+        variance=squares / (n * d),
+        weight=sum(look.weight for look in filled),
+        squared_weight=sum(look.squared_weight for look in filled),
+        firsts=np.concatenate([[0], np.cumsum([look.n for look in looks])[:-1]]).astype(int).tolist(),
+        sample=stacked,
+        names=filled[0].names,
+    )

@@ -1,0 +1,303 @@
+"""Shards on the workers of a cluster: made from the user's collections, asked, and made again where one is lost.
+
+Shards are actors, because a round is then one message there and one back. An actor is lost with its worker, so nothing
+is kept there alone: rows come from the user's collection again, and the rest from the driver. Every wait has a limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from slackwater.dask.host import Assignment, Host, Labelling, bring
+from slackwater.dask.partitions import Partition
+from slackwater.errors import ClusterError
+from slackwater.shards.session import Call
+from slackwater.shards.shard import Plan, Size
+
+_GLANCE = 2.0  # seconds between two looks at whether a worker that has not answered is still there
+_ATTEMPTS = 5  # at one shard, before the fit ends
+_SECONDS_BETWEEN_MOVES = 5.0  # of shards to workers that have joined
+_TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one and the same from Python 3.11 on
+_CLUSTER_ERRORS = (OSError, RuntimeError, *_TIMEOUTS, CancelledError, KeyError)
+
+
+class OffGridAnywhereError(ValueError):
+    """A partition has points off the grid of the sample: another form is needed."""
+
+
+class Source(NamedTuple):
+    """A partition, and the number of its first row."""
+
+    partition: Partition
+    first: int
+
+
+@dataclass
+class _Placed:
+    """A shard that is somewhere."""
+
+    worker: str
+    host: Any  # the actor
+    key: Any  # the future that keeps it alive
+
+
+@dataclass
+class DaskTransport:
+    """One shard for each worker that was there at the beginning, wherever they are by now."""
+
+    client: Any
+    sources: list[list[Source]]  # of each shard
+    plan: Plan
+    labelling: Labelling
+    cache_size: int | None  # bytes a worker; None: a sixth of its memory
+    on_disk: bool | None  # None: where a shard's rows would take more than a quarter of its worker's memory
+    shard_bytes: list[int]  # that the rows of each shard take
+    patience: float  # seconds that a worker may be silent
+    checkpoint: str | None = None
+    fit: str = field(default_factory=lambda: uuid.uuid4().hex)
+    log: list[str] = field(default_factory=list)  # what was lost, and what became of it
+
+    def __post_init__(self) -> None:
+        self._placed: list[_Placed | None] = [None] * len(self.sources)
+        self._silent: set[str] = set()  # workers that did not answer
+        self._next_move = time.monotonic() + _SECONDS_BETWEEN_MOVES
+        self.sizes: list[list[Size]] = []
+
+    @property
+    def count(self) -> int:
+        return len(self.sources)
+
+    def place_all(self) -> None:
+        """Make all shards, side by side."""
+        self.sizes = [self._make(shard) for shard in self._begin(range(self.count))]
+
+    def call(self, calls: Sequence[Call], catch_up: Callable[[int], Call]) -> list[Any]:
+        """One call to each shard; one that is lost is made again, brought up to date and asked again."""
+        self._use_newcomers(catch_up)
+        sent = [self._send(shard, call) for shard, call in enumerate(calls)]
+        return [self._answer(shard, calls[shard], each, catch_up) for shard, each in enumerate(sent)]
+
+    def release(self) -> None:
+        """Let go of the shards."""
+        self._placed = [None] * self.count
+
+    # ---- calls
+
+    def _send(self, shard: int, call: Call) -> Any:
+        placed = self._placed[shard]
+        try:
+            return None if placed is None else placed.host.call(call.method, call.arguments)
+        except _CLUSTER_ERRORS as error:
+            self._lose(shard, error)
+            return None
+
+    def _answer(self, shard: int, call: Call, sent: Any, catch_up: Callable[[int], Call]) -> Any:
+        for _ in range(_ATTEMPTS):
+            try:
+                if sent is not None:
+                    return self._value(shard, sent, call)
+            except _CLUSTER_ERRORS as error:
+                self._lose(shard, error)
+            self._make_again(shard, catch_up)
+            sent = self._send(shard, call)
+        raise ClusterError(self._explained(f"shard {shard} was lost {_ATTEMPTS} times in a row"))
+
+    def _value(self, shard: int, sent: Any, call: Call) -> Any:
+        placed = self._placed[shard]
+        worker = "nowhere" if placed is None else placed.worker
+        outcome = self._wait(sent, worker, f"shard {shard}'s answer to {call.method!r}")
+        if outcome.error is not None:
+            raise _ShardError(outcome.error)
+        return outcome.value
+
+    def _wait(self, sent: Any, worker: str, what: str) -> Any:
+        """The result of a call; TimeoutError once the worker has been silent for too long."""
+        heard = time.monotonic()
+        while True:
+            try:
+                return sent.result(timeout=_GLANCE)
+            except _TIMEOUTS:
+                if worker not in self._workers():
+                    raise OSError(f"{worker} is gone, waiting for {what}") from None
+                if self._alive(worker):  # it takes its time
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > self.patience:
+                    self._silent.add(worker)
+                    silence = f"{worker} has been silent for {self.patience:g} s, waiting for {what}"
+                    raise TimeoutError(silence) from None
+            except Exception as error:
+                if type(error).__name__ == "KilledWorker":  # of Dask: workers die of this task
+                    raise OSError(f"workers die of {what}, of too little memory, perhaps ({error})") from error
+                raise
+
+    def _alive(self, worker: str) -> bool:
+        """Whether a worker's event loop answers, whatever its threads are doing."""
+        try:
+            found = self.client.sync(self.client._run, _nothing, workers=[worker], callback_timeout=_GLANCE)
+            return worker in found
+        except Exception:  # whatever a cluster that falls apart raises
+            return False
+
+    # ---- shards
+
+    def _lose(self, shard: int, error: BaseException) -> None:
+        if isinstance(error, _ShardError):
+            raise error.error
+        if isinstance(error, ClusterError):
+            raise error
+        placed = self._placed[shard]
+        where = "on no worker" if placed is None else f"on {placed.worker}"
+        self.log.append(f"shard {shard} {where} was lost ({type(error).__name__}: {error})")
+        self._placed[shard] = None
+
+    def _make_again(self, shard: int, catch_up: Callable[[int], Call]) -> None:
+        for _ in range(_ATTEMPTS):
+            try:
+                self._make(self._begin([shard])[0])
+                self._catch_up(shard, catch_up)
+                return
+            except _CLUSTER_ERRORS as error:
+                self._lose(shard, error)
+        raise ClusterError(self._explained(f"shard {shard} could not be made again in {_ATTEMPTS} attempts"))
+
+    def _catch_up(self, shard: int, catch_up: Callable[[int], Call]) -> None:
+        call = catch_up(shard)
+        self._value(shard, self._send(shard, call), call)
+
+    def _begin(self, shards: Sequence[int] | range) -> list[_Making]:
+        """Have workers begin to make shards."""
+        makings = []
+        for shard in shards:
+            worker = self._choose_worker(shard)
+            self._placed[shard] = _Placed(worker, None, None)
+            makings.append(self._making(shard, worker))
+        return makings
+
+    def _making(self, shard: int, worker: str) -> _Making:
+        sources, key = self.sources[shard], (f"{self.fit}-{uuid.uuid4().hex[:8]}", shard)
+        state = self._workers()[worker]
+        rows = self.shard_bytes[shard]
+        limit = state["memory_limit"] or 0
+        on_disk = self.on_disk if self.on_disk is not None else bool(limit) and rows > limit / 4
+        cache = self.cache_size if self.cache_size is not None else (limit or 2**32) // 6
+        assignment = Assignment(key, shard, self.plan, len(sources), cache, on_disk, max(1, state["nthreads"]))
+        host = self.client.submit(Host, assignment, actor=True, workers=[worker], pure=False)
+        return _Making(shard, worker, key, host)
+
+    def _make(self, making: _Making) -> list[Size]:
+        """Bring its partitions to a host, and have it make the shard."""
+        shard, worker = making.shard, making.worker
+        host = self._wait(making.host, worker, f"the actor of shard {shard}")
+        tasks = []
+        for number, source in enumerate(self.sources[shard]):
+            X, y, weights = (self._future(each, worker) for each in source.partition)
+            tasks.append(
+                self.client.submit(
+                    bring,
+                    making.key,
+                    number,
+                    X,
+                    y,
+                    weights,
+                    source.first,
+                    self.labelling,
+                    self.plan.form,
+                    workers=[worker],
+                    pure=False,
+                )
+            )
+        for number, task in enumerate(tasks):
+            if not self._wait(task, worker, f"partition {number} of shard {shard}"):
+                raise OffGridAnywhereError(f"partition {number} of shard {shard}")
+        sizes: list[Size] = self._wait(host.finish(), worker, f"shard {shard} to be made")
+        self._placed[shard] = _Placed(worker, host, making.host)
+        return sizes
+
+    def _future(self, part: Any, worker: str) -> Any:
+        """A partition as what a task can take: computed on the cluster, or sent from here."""
+        if hasattr(part, "__dask_graph__"):
+            return self.client.compute(part, workers=[worker], allow_other_workers=True)
+        if part is None or not hasattr(part, "shape"):
+            return part
+        return self.client.scatter(part, workers=[worker], hash=False, direct=False)
+
+    # ---- workers
+
+    def _workers(self) -> dict[str, Any]:
+        try:
+            info = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=self.patience)
+            found: dict[str, Any] = info["workers"]
+            return found
+        except (*_CLUSTER_ERRORS, AttributeError) as error:
+            raise ClusterError(
+                self._explained(f"the scheduler does not answer ({type(error).__name__}: {error})")
+            ) from error
+
+    def _choose_worker(self, shard: int) -> str:
+        """The one with the fewest shards; those that were silent last."""
+        deadline = time.monotonic() + self.patience
+        while True:
+            workers = self._workers()
+            if workers:
+                burden = Counter(each.worker for each in self._placed if each is not None)
+                return min(workers, key=lambda name: (name in self._silent, burden[name], name))
+            if time.monotonic() > deadline:
+                raise ClusterError(self._explained(f"no worker came within {self.patience:g} s"))
+            time.sleep(0.2)
+
+    def _use_newcomers(self, catch_up: Callable[[int], Call]) -> None:
+        """Move a shard from a worker that has several to one that has none."""
+        if time.monotonic() < self._next_move:
+            return
+        self._next_move = time.monotonic() + _SECONDS_BETWEEN_MOVES
+        burden = Counter(each.worker for each in self._placed if each is not None)
+        idle = [name for name in self._workers() if name not in burden and name not in self._silent]
+        if not idle or max(burden.values(), default=0) < 2:
+            return
+        crowded = burden.most_common(1)[0][0]
+        shard = next(k for k, each in enumerate(self._placed) if each is not None and each.worker == crowded)
+        before = self._placed[shard]
+        try:
+            self._make(self._making(shard, idle[0]))
+            self._catch_up(shard, catch_up)
+            self.log.append(f"shard {shard} moved from {crowded} to {idle[0]}")
+        except _CLUSTER_ERRORS as error:
+            self.log.append(f"shard {shard} stays on {crowded}: {type(error).__name__} on {idle[0]}")
+            self._placed[shard] = before
+
+    def _explained(self, what: str) -> str:
+        kept = (
+            f" The checkpoint {self.checkpoint!r} is intact: fit goes on from it."
+            if self.checkpoint
+            else (" With checkpoint=path a fit goes on from where it was.")
+        )
+        history = "; ".join(self.log[-3:])
+        return f"{what}.{' Before: ' + history + '.' if history else ''} Look at the workers' logs.{kept}"
+
+
+class _Making(NamedTuple):
+    """A shard whose actor is being made."""
+
+    shard: int
+    worker: str
+    key: tuple[str, int]
+    host: Any
+
+
+class _ShardError(RuntimeError):
+    """An error of the shard itself, which no other worker would help."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _nothing() -> bool:
+    return True
