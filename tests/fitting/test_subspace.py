@@ -28,7 +28,7 @@ from slackwater.fitting.subspace.basis import (
     smooth_basis,
 )
 from slackwater.fitting.subspace.fit import Shortage, SubspaceFit, projected
-from slackwater.fitting.subspace.newton import _search, losses_of_fewer_landmarks, minimise
+from slackwater.fitting.subspace.newton import LocalLosses, losses_of_fewer_landmarks, minimise, search
 from slackwater.fitting.subspace.problem import SubspaceModel, SubspaceProblem
 from slackwater.solvers.coupling import Scaling
 from slackwater.stopping import StopReason
@@ -162,8 +162,10 @@ def test_a_step_ends_where_the_cost_is_level():
         direction = SubspaceModel(
             scale * (problem.rmatvec(problem.labels.astype(float)) + rng.standard_normal(20)), 0.0
         )
-        change = problem.values(direction)
-        length = _search(problem, (start, problem.values(start)), (direction, change), 0.5)
+        change, losses = problem.values(direction), LocalLosses(problem, 0.5)
+        losses.begin(start)
+        losses.look_along(direction)
+        length = search(losses, start, direction)
 
         def cost(at, direction=direction, change=change):
             shortfall = 1.0 - at * problem.labels * change
@@ -291,13 +293,13 @@ def test_time_that_runs_out_in_the_last_newton_steps_leaves_the_model_so_far(mon
     X, y, parameters = smooth()
     whole = svc(**parameters).fit(X, y)
     steps = []
-    original = newton._newton_direction
+    original = newton.newton_direction
 
-    def counted(problem, *arguments):
-        steps.append(len(problem.labels))
-        return original(problem, *arguments)
+    def counted(losses, *arguments):
+        steps.append(len(losses._problem.labels))
+        return original(losses, *arguments)
 
-    monkeypatch.setattr(newton, "_newton_direction", counted)
+    monkeypatch.setattr(newton, "newton_direction", counted)
     late = lambda context: StopReason.SECONDS if steps.count(len(X)) >= 2 else None  # noqa: E731
     monkeypatch.setattr(FitContext, "cut_short", late)
     with pytest.warns(ConvergenceWarning, match="max_time"):

@@ -21,7 +21,7 @@ from slackwater.gram.ledger import EvaluationLedger
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.registry import gamma_of_variance, make_kernel
 from slackwater.points import as_points
-from slackwater.shards.fit import ShardedSet, exact, problems_of, support_of
+from slackwater.shards.fit import ShardedSet, fit, problems_of, support_of
 from slackwater.shards.form import choose_form
 from slackwater.shards.session import Session
 from slackwater.shards.shard import Plan
@@ -131,10 +131,8 @@ class ClusterFit:
         n_classes = len(view.classes)
         est._check_affordable(cast("Any", solver), training_set, n_classes)
         context = est._context(cast("Any", solver), training_set, n_classes, self.seed)
-        tol = est._settings.tolerance.exact_gap if est.tol is None else float(est.tol)
         with context.interruptible():
-            result = exact(context, tol)
-        result = result._replace(strategy="exact", decisions=context.decisions)
+            result = fit(context)
         self._keep(client, session, training_set, result, context)
 
     def _keep(self, client: Any, session: Session, training_set: Any, result: Any, context: Any) -> None:

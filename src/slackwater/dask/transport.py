@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from slackwater.dask.host import Assignment, Host, Labelling, bring
@@ -75,8 +76,10 @@ class DaskTransport:
         return len(self.sources)
 
     def place_all(self) -> None:
-        """Make all shards, side by side."""
-        self.sizes = [self._make(shard) for shard in self._begin(range(self.count))]
+        """Make all shards, side by side; those that are lost meanwhile, again."""
+        begun = [self._attempted(shard, partial(self._begin, shard)) for shard in range(self.count)]
+        made = [self._attempted(k, partial(self._make, each)) if each else None for k, each in enumerate(begun)]
+        self.sizes = [sizes or self._made_again(shard) for shard, sizes in enumerate(made)]
 
     def call(self, calls: Sequence[Call], catch_up: Callable[[int], Call]) -> list[Any]:
         """One call to each shard; one that is lost is made again, brought up to date and asked again."""
@@ -105,7 +108,7 @@ class DaskTransport:
                     return self._value(shard, sent, call)
             except _CLUSTER_ERRORS as error:
                 self._lose(shard, error)
-            self._make_again(shard, catch_up)
+            self._made_again(shard, catch_up)
             sent = self._send(shard, call)
         raise ClusterError(self._explained(f"shard {shard} was lost {_ATTEMPTS} times in a row"))
 
@@ -148,6 +151,7 @@ class DaskTransport:
     # ---- shards
 
     def _lose(self, shard: int, error: BaseException) -> None:
+        """Note that a shard is lost; raise what no other worker would help."""
         if isinstance(error, _ShardError):
             raise error.error
         if isinstance(error, ClusterError):
@@ -157,28 +161,41 @@ class DaskTransport:
         self.log.append(f"shard {shard} {where} was lost ({type(error).__name__}: {error})")
         self._placed[shard] = None
 
-    def _make_again(self, shard: int, catch_up: Callable[[int], Call]) -> None:
-        for _ in range(_ATTEMPTS):
-            try:
-                self._make(self._begin([shard])[0])
+    def _attempted(self, shard: int, attempt: Callable[[], Any]) -> Any:
+        """What comes of an attempt at a shard; None if the cluster fails it."""
+        try:
+            return attempt()
+        except _CLUSTER_ERRORS as error:
+            self._lose(shard, error)
+            return None
+
+    def _made_anew(self, shard: int) -> list[Size]:
+        return self._make(self._begin(shard))
+
+    def _made_again(self, shard: int, catch_up: Callable[[int], Call] | None = None) -> list[Size]:
+        """Make a shard that was lost, and bring it up to date."""
+
+        def attempt() -> list[Size]:
+            sizes = self._made_anew(shard)
+            if catch_up is not None:
                 self._catch_up(shard, catch_up)
-                return
-            except _CLUSTER_ERRORS as error:
-                self._lose(shard, error)
-        raise ClusterError(self._explained(f"shard {shard} could not be made again in {_ATTEMPTS} attempts"))
+            return sizes
+
+        for _ in range(_ATTEMPTS):
+            sizes: list[Size] | None = self._attempted(shard, attempt)
+            if sizes is not None:
+                return sizes
+        raise ClusterError(self._explained(f"shard {shard} could not be made in {_ATTEMPTS} attempts"))
 
     def _catch_up(self, shard: int, catch_up: Callable[[int], Call]) -> None:
         call = catch_up(shard)
         self._value(shard, self._send(shard, call), call)
 
-    def _begin(self, shards: Sequence[int] | range) -> list[_Making]:
-        """Have workers begin to make shards."""
-        makings = []
-        for shard in shards:
-            worker = self._choose_worker(shard)
-            self._placed[shard] = _Placed(worker, None, None)
-            makings.append(self._making(shard, worker))
-        return makings
+    def _begin(self, shard: int) -> _Making:
+        """Have a worker begin to make a shard."""
+        worker = self._choose_worker(shard)
+        self._placed[shard] = _Placed(worker, None, None)
+        return self._making(shard, worker)
 
     def _making(self, shard: int, worker: str) -> _Making:
         sources, key = self.sources[shard], (f"{self.fit}-{uuid.uuid4().hex[:8]}", shard)

@@ -1,7 +1,8 @@
-"""How a model is trained over shards: the exact strategy, from scratch."""
+"""How a model is trained over shards: by the exact strategy or in a subspace, each binary problem as a sample tells."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -10,12 +11,17 @@ from numpy.typing import NDArray
 
 from slackwater.callbacks import Model, joined
 from slackwater.fitting.context import FitContext
-from slackwater.fitting.result import AnyBinaryResult, FitResult, PairModels, PairResult
+from slackwater.fitting.result import AnyBinaryResult, BinaryResult, FitResult, PairModels, PairResult, result_of
+from slackwater.fitting.strategies import subspace
+from slackwater.fitting.strategies.exact import NAME as EXACT
 from slackwater.fitting.train import train
 from slackwater.gram.ledger import EvaluationLedger
+from slackwater.shards.choice import Accepted, choose
 from slackwater.shards.messages import Doubles
 from slackwater.shards.session import Session
 from slackwater.shards.solver import ShardedProblem, ShardedRows
+from slackwater.shards.subspace import fit_subspace
+from slackwater.solvers.drive import Task
 
 
 @dataclass(frozen=True)
@@ -63,9 +69,55 @@ class Support(NamedTuple):
     weights: Doubles
 
 
-def exact(context: FitContext, tol: float) -> FitResult:
-    """Solve for all examples to a proven gap."""
-    return train(context, tol, cast("Any", context.training_set))
+def fit(context: FitContext) -> FitResult:
+    """Train a model for each binary problem: exactly from scratch, or as a sample of each suggests."""
+    tolerance, stated = context.settings.tolerance, context.stopping.tol
+    if stated is not None or _only_exact(context):
+        result = train(context, tolerance.exact_gap if stated is None else stated, context.training_set)
+        return result._replace(strategy=EXACT, decisions=context.decisions)
+    return _by_samples(context)
+
+
+def _only_exact(context: FitContext) -> bool:
+    """Whether nothing but the exact strategy from scratch is asked for, possible or worth it."""
+    sharded = cast("Any", context.training_set)
+    counted = context.persistence.used or sharded.ledger.limit is not None
+    held_out = any(problem.held_out > 0.0 for problem in sharded.all_problems)
+    if context.strategy == subspace.NAME:
+        if counted or held_out:
+            raise ValueError(
+                "strategy='subspace' cannot serve this fit: it keeps no state, counts no kernel evaluations in advance "
+                "and holds out no examples. Use strategy='auto' or 'exact'."
+            )
+        return False
+    largest = max(problem.n for problem in sharded.all_problems)
+    if context.strategy == EXACT or counted or held_out:
+        return True
+    return context.decide(EXACT, "examples", largest, "<", context.settings.min_examples)
+
+
+def _by_samples(context: FitContext) -> FitResult:
+    """Each problem by a subspace, or exactly from its sample's solution; the latter all together."""
+    sharded = cast("Any", context.training_set)
+    session, solver = sharded.session, context.solver
+    results: dict[int, BinaryResult] = {}
+    tasks: list[Task] = []
+    for problem in sharded.all_problems:
+        found = choose(context, session, problem, context.seed)
+        if isinstance(found, Accepted):
+            results[problem.number] = fit_subspace(context, session, problem, found)
+            continue
+        state = solver.start(problem, np.random.default_rng(context.seed))
+        if len(found.support):
+            state.support, state.turn = found.support, math.inf
+        tasks.append(Task(problem.number, problem, state, context.stopping.rules(found.tol)))
+    if tasks:
+        context.run_loop(tasks, context.training_set)
+        results.update({task.number: result_of(solver, task) for task in tasks})
+    ordered = [results[number] for number in sorted(results)]
+    names = [subspace.NAME] * (len(ordered) > len(tasks)) + [EXACT] * bool(tasks)
+    strategy = ", ".join(sorted(names))
+    return FitResult(ordered, context.recorder, strategy=strategy, decisions=context.decisions)
 
 
 def support_of(result: FitResult, session: Session) -> tuple[Support, list[AnyBinaryResult], Model]:

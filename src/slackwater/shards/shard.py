@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.fitting.subspace.basis import Basis
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.base import Kernel
 from slackwater.points import Points
@@ -22,9 +23,12 @@ from slackwater.shards.form import Form, Packed, packed
 from slackwater.shards.messages import Doubles, Move, Offers, Query, Reply, Report, Request, Windows
 from slackwater.shards.offers import in_turn, worst
 from slackwater.shards.rows import ClassRows, Summand
+from slackwater.shards.span import Position, Question, Span
 from slackwater.solvers.coupling import Coupling
 from slackwater.water._scan_loops import Basin
 from slackwater.workers import Workers
+
+_LEAST_DRAWN = 64  # of each class, for a sample
 
 
 class OutOfStepError(RuntimeError):
@@ -73,6 +77,16 @@ class Described(NamedTuple):
     points: Packed
 
 
+class Drawn(NamedTuple):
+    """A random sample of a problem's examples."""
+
+    numbers: IndexArray
+    positive: NDArray[np.bool_]
+    weights: Doubles
+    lots: Doubles
+    points: Packed
+
+
 class _Part(NamedTuple):
     """A class within a problem."""
 
@@ -103,6 +117,7 @@ class Shard:
 
     def __init__(self, examples: Examples, plan: Plan, cache_bytes: int, workers: Workers | None = None) -> None:
         self.plan, self.examples, self.step = plan, examples, 0
+        self._span: Span | None = None
         self._workers = workers or Workers()
         sizes = [len(each) for each in examples.classes]
         self._starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -139,6 +154,20 @@ class Shard:
         every, chosen = self.examples, np.asarray(examples, dtype=np.intp)
         return Described(every.row_numbers[chosen], every.codes[chosen], every.weights[chosen], self._packed(chosen))
 
+    def drawn(self, problem: int, share: float, seed: int) -> Drawn:
+        """So large a share of a problem's examples, but some of each class, as far as there are as many."""
+        found = self._problems[problem]
+        rng, chosen = np.random.default_rng([seed, problem]), [np.empty(0, np.intp)]
+        for part in found.parts:
+            size = part.positions.stop - part.positions.start
+            count = min(size, max(_LEAST_DRAWN, round(share * size)))
+            ranked = np.argsort(found.lots[part.positions])  # by content, not by where rows stand
+            chosen.append(part.positions.start + np.sort(ranked[rng.permutation(size)[:count]]))
+        places = np.concatenate(chosen)
+        numbers = found.numbers[places]
+        weights = found.upper[places] / self.plan.C
+        return Drawn(numbers, found.labels[places] > 0, weights, found.lots[places], self._packed(numbers))
+
     def exchange(self, request: Request) -> Reply:
         """Move, if this round has not been made yet, and answer the queries."""
         evaluations = 0
@@ -172,6 +201,26 @@ class Shard:
             wrong = scale * problem.responses + problem.labels * bias <= 0.0
             found.append(0.0 if problem.held_out is None else float(problem.held_out @ wrong))
         return found
+
+    # ---- a subspace
+
+    def span(self, problem: int, landmarks: Packed, basis: Basis) -> float:
+        """Find coordinates of a problem's examples in the subspace of landmarks; returns how many megabytes they take."""
+        found = self._problems[problem]
+        points = self.plan.form.unpacked(landmarks)
+        parts = [(self.examples.classes[p.code], found.labels[p.positions], found.upper[p.positions]) for p in found.parts]
+        self._span = Span.of(self.plan.kernel, points, basis, parts, self.plan.coupling.free_bias, self._workers)
+        return self._span.megabytes
+
+    def newton(self, position: Position, question: Question) -> Any:
+        """Sums over the examples in the subspace."""
+        if self._span is None:
+            raise OutOfStepError("there are no coordinates")
+        return self._span.answer(position, question)
+
+    def forget_span(self) -> None:
+        """Free the memory of the coordinates."""
+        self._span = None
 
     # ---- a round
 

@@ -48,6 +48,12 @@ class Landmarks(NamedTuple):
 
 def attempt(start: Start) -> list[BinaryResult] | None:
     """Models in the subspace of some landmarks for all examples; None where the optimum is not near enough to one."""
+    found = accepted(start)
+    return None if found is None else found[1]
+
+
+def accepted(start: Start) -> tuple[Landmarks, list[BinaryResult]] | None:
+    """The landmarks, and the models in their subspace; None where the optimum is not near enough to one."""
     context, sample = start.context, start.sample
     if not sample.reached:
         return None
@@ -68,8 +74,10 @@ def attempt(start: Start) -> list[BinaryResult] | None:
         except np.linalg.LinAlgError:  # single precision cannot tell the landmarks apart where C is that large
             context.note(Decision(NAME, "Cholesky decomposition", math.nan, "", "declined", context.clock.seconds()))
             continue
-        if results is not None or sample.seen > sample.size:  # the sample has grown: its landmarks are gone
-            return results
+        if results is not None:
+            return landmarks, results
+        if sample.seen > sample.size:  # the sample has grown: its landmarks are gone
+            return None
     return None
 
 

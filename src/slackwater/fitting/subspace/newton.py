@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,90 @@ _FLAT_SLOPE = 0.01  # of the slope at the beginning of a step: where it ends
 _MAX_TRIALS = 12
 
 
+class Derivatives(NamedTuple):
+    """Of the losses of some examples: what Newton's method needs to know of them. Those of parts add up."""
+
+    pull: Doubles  # where the losses pull the weights: Σ u_i y_i s_i z_i, s_i being the slope of the hinge
+    bias_pull: float
+    by_weights: Doubles  # second derivatives, (m, m)
+    by_weights_and_bias: Doubles
+    by_bias: float
+
+    @staticmethod
+    def total(parts: Sequence[Derivatives]) -> Derivatives:
+        """Of the examples of all parts."""
+        return Derivatives(*(sum(each[1:], each[0]) for each in zip(*parts, strict=True)))
+
+
+class Losses(Protocol):
+    """The losses of examples, wherever these are, with the corner of the hinge smoothed; at one model at a time."""
+
+    @property
+    def free_bias(self) -> bool: ...
+
+    def begin(self, model: SubspaceModel) -> None:
+        """Go to a model."""
+
+    def total(self) -> float:
+        """What the losses come to."""
+
+    def derivatives(self, anew: bool) -> Derivatives:
+        """Summed up ``anew`` if rounding may have spoilt what is kept from step to step."""
+
+    def look_along(self, direction: SubspaceModel) -> None:
+        """Be ready for steps in a direction."""
+
+    def slope(self, length: float) -> float:
+        """By how much the losses fall, a unit of length, at so long a step."""
+
+    def advance(self, length: float) -> None:
+        """Make the step."""
+
+
+class LocalLosses:
+    """Of examples in memory."""
+
+    def __init__(self, problem: SubspaceProblem, width: float) -> None:
+        self._problem, self._width = problem, width
+        self._hessian = SmoothedHingeHessian(problem)
+        self._values = self._change = np.empty(0)
+
+    @property
+    def free_bias(self) -> bool:
+        return self._problem.free_bias
+
+    def begin(self, model: SubspaceModel) -> None:
+        self._values = self._problem.values(model)
+
+    def total(self) -> float:
+        problem, width = self._problem, self._width
+        shortfall = 1.0 - problem.labels * self._values
+        beyond = np.maximum(shortfall - 0.5 * width, 0.0)
+        return float(problem.upper @ (0.5 * width * hinge_slope(shortfall, width) ** 2 + beyond))
+
+    def derivatives(self, anew: bool) -> Derivatives:
+        problem, hessian, width = self._problem, self._hessian, self._width
+        slopes = _slopes(problem, self._values, width)
+        coefficients = problem.labels * problem.upper * slopes
+        if anew:
+            hessian.clear()
+        hessian.move_to(slopes)
+        second = hessian.by_weights(width), hessian.by_weights_and_bias(width), hessian.by_bias(width)
+        return Derivatives(problem.rmatvec(coefficients), float(coefficients.sum()), *second)
+
+    def look_along(self, direction: SubspaceModel) -> None:
+        problem = self._problem
+        self._change = problem.values(direction)
+        self._shortfall, self._gain = 1.0 - problem.labels * self._values, problem.labels * self._change
+        self._weighted = problem.upper * self._gain
+
+    def slope(self, length: float) -> float:
+        return float(self._weighted @ hinge_slope(self._shortfall - length * self._gain, self._width))
+
+    def advance(self, length: float) -> None:
+        self._values = self._values + length * self._change
+
+
 def minimise(
     problem: SubspaceProblem,
     start: SubspaceModel,
@@ -28,25 +113,33 @@ def minimise(
     accuracy: float,
     over: Callable[[], bool] = lambda: False,
 ) -> SubspaceModel:
-    """Newton's method, the hinge's corner smoothed over ``width``, until a step gains less than ``accuracy``.
+    """Newton's method for examples in memory, the hinge's corner smoothed over ``width``."""
+    return minimise_losses(LocalLosses(problem, width), start, accuracy, over)
+
+
+def minimise_losses(
+    losses: Losses, start: SubspaceModel, accuracy: float, over: Callable[[], bool] = lambda: False
+) -> SubspaceModel:
+    """Newton's method, until a step gains less than ``accuracy``.
 
     Or until it is ``over``, which is asked before each step. A short step does not count: while few examples are at the
     smoothed corner, steps are short and gain little, but bring others there.
     """
-    model, values, hessian = start, problem.values(start), SmoothedHingeHessian(problem)
-    cost = _smoothed_objective(problem, model, values, width)
+    model = start
+    losses.begin(model)
+    cost = _half_norm(model) + losses.total()
     for _ in range(_MAX_STEPS):
         if over():
             break
-        direction = _newton_direction(problem, model, values, hessian, width)
-        change = problem.values(direction)
-        length = _search(problem, (model, values), (direction, change), width)
+        direction = newton_direction(losses, model)
+        losses.look_along(direction)
+        length = search(losses, model, direction)
         moved = SubspaceModel(model.weights + length * direction.weights, model.bias + length * direction.bias)
-        moved_values = values + length * change
-        lower = _smoothed_objective(problem, moved, moved_values, width)
+        losses.advance(length)
+        lower = _half_norm(moved) + losses.total()
         if lower >= cost:
             break
-        gained, cost, model, values = cost - lower, lower, moved, moved_values
+        gained, cost, model = cost - lower, lower, moved
         if gained <= accuracy * cost and length >= _NEARLY_FULL_STEP:
             break
     return model
@@ -62,6 +155,7 @@ def losses_of_fewer_landmarks(
     hessian = SmoothedHingeHessian(problem)
     hessian.move_to(_slopes(problem, problem.values(model), width))
     matrix = hessian.by_weights(width)
+    matrix[np.diag_indices_from(matrix)] += 1.0  # of the norm
     losses = []
     for share in shares:
         part = int(share * len(matrix))
@@ -98,9 +192,8 @@ class SmoothedHingeHessian:
         self._inside = inside
 
     def by_weights(self, width: float) -> Doubles:
-        """The second derivatives by the weights."""
+        """The second derivatives of the losses by the weights."""
         matrix: Doubles = self._squares / width
-        matrix[np.diag_indices_from(matrix)] += 1.0
         return matrix
 
     def by_weights_and_bias(self, width: float) -> Doubles:
@@ -136,47 +229,42 @@ def _slopes(problem: SubspaceProblem, values: Doubles, width: float) -> Doubles:
     return hinge_slope(1.0 - problem.labels * values, width)
 
 
-def _smoothed_objective(problem: SubspaceProblem, model: SubspaceModel, values: Doubles, width: float) -> float:
-    slopes = _slopes(problem, values, width)
-    beyond = np.maximum(1.0 - problem.labels * values - 0.5 * width, 0.0)
-    loss = float(problem.upper @ (0.5 * width * slopes**2 + beyond))
-    return 0.5 * float(model.weights @ model.weights) + loss
+def _half_norm(model: SubspaceModel) -> float:
+    return 0.5 * float(model.weights @ model.weights)
 
 
-def _newton_direction(
-    problem: SubspaceProblem, model: SubspaceModel, values: Doubles, hessian: SmoothedHingeHessian, width: float
-) -> SubspaceModel:
-    slopes = _slopes(problem, values, width)
-    coefficients = problem.labels * problem.upper * slopes
-    gradient = problem.rmatvec(coefficients) - model.weights
-    hessian.move_to(slopes)
+def newton_direction(losses: Losses, model: SubspaceModel) -> SubspaceModel:
+    """Where the quadratic approximation has its minimum, from here."""
+    found = losses.derivatives(anew=False)
     try:
-        factor = np.linalg.cholesky(hessian.by_weights(width))  # half of the time of SciPy's
+        factor = _cholesky(found)
     except np.linalg.LinAlgError:  # what was added and taken away again may have left too much of its rounding errors
-        hessian.clear()
-        hessian.move_to(slopes)
-        factor = np.linalg.cholesky(hessian.by_weights(width))
-    curvature = hessian.by_bias(width)
-    if not problem.free_bias or curvature == 0.0:
+        found = losses.derivatives(anew=True)
+        factor = _cholesky(found)
+    gradient, curvature = found.pull - model.weights, found.by_bias
+    if not losses.free_bias or curvature == 0.0:
         return SubspaceModel(cho_solve((factor, True), gradient, check_finite=False), 0.0)
-    cross = hessian.by_weights_and_bias(width)
+    cross = found.by_weights_and_bias
     step, shift = cho_solve((factor, True), np.stack([gradient, cross], axis=1), check_finite=False).T
     remaining = max(curvature - float(cross @ shift), 1e-9 * curvature)
-    bias = (float(coefficients.sum()) - float(cross @ step)) / remaining
+    bias = (found.bias_pull - float(cross @ step)) / remaining
     return SubspaceModel(step - bias * shift, bias)
 
 
-def _search(
-    problem: SubspaceProblem, here: tuple[SubspaceModel, Doubles], way: tuple[SubspaceModel, Doubles], width: float
-) -> float:
+def _cholesky(found: Derivatives) -> Doubles:
+    """Of the second derivatives by the weights, with those of the norm; half of the time of SciPy's."""
+    matrix = found.by_weights.copy()
+    matrix[np.diag_indices_from(matrix)] += 1.0
+    factor: Doubles = np.linalg.cholesky(matrix)
+    return factor
+
+
+def search(losses: Losses, model: SubspaceModel, direction: SubspaceModel) -> float:
     """How far to go: to where the objective is nearly flat. Its slope rises with the length, linearly between kinks."""
-    (model, values), (direction, change) = here, way
-    shortfall, gain = 1.0 - problem.labels * values, problem.labels * change
-    weighted = problem.upper * gain
     norm, rise = float(model.weights @ direction.weights), float(direction.weights @ direction.weights)
 
     def slope(length: float) -> float:
-        return norm + length * rise - float(weighted @ hinge_slope(shortfall - length * gain, width))
+        return norm + length * rise - losses.slope(length)
 
     low, low_slope = 0.0, slope(0.0)
     level = -_FLAT_SLOPE * low_slope
