@@ -26,9 +26,10 @@ LAYERS = [
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "history", "progress", "checkpoint", "callbacks"},
     {"fitting"},
+    {"shards"},
     {"model_io", "report"},
     {"estimators"},
-    {"datasets", "baselines", "data_io", "model_io.onnx", "path", "plotting"},
+    {"datasets", "baselines", "data_io", "model_io.onnx", "dask", "path", "plotting"},
     {"__init__"},
     {"cli"},
     {"__main__"},
@@ -127,7 +128,7 @@ def test_no_function_is_longer_than_fifty_lines() -> None:
 def test_there_is_one_row_cache() -> None:
     """Whoever keeps rows of the kernel matrix asks ``RowCache``; memory for them is laid out in one place."""
     assert {module for module, path in modules() if "SlotTable(" in path.read_text()} == {"gram.cache"}
-    assert {module for module, path in modules() if "RowMemory(" in path.read_text()} == {"gram.features"}
+    assert {module for module, path in modules() if "RowMemory(" in path.read_text()} == {"gram.features", "shards.rows"}
 
 
 def test_public_names_are_there() -> None:

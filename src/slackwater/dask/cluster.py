@@ -40,7 +40,7 @@ def connected(given: Any) -> Iterator[Any]:
     if current is not None:
         yield current
         return
-    with LocalCluster(dashboard_address=None) as local, Client(local) as client:
+    with LocalCluster(dashboard_address=":0") as local, Client(local) as client:
         yield client
 
 

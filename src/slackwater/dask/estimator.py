@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from slackwater.dask.fit import ClusterFit
 from slackwater.dask.partitions import is_collection
 from slackwater.dask.prediction import lazily
+from slackwater.estimators import svc
+from slackwater.estimators.callback_support import with_callbacks
 from slackwater.estimators.parameters import Rule, check_parameters, positive
-from slackwater.estimators.svc import SVC as LocalSVC
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.solvers.base import Solver
+
+LocalSVC = svc.SVC
 
 
 class SVC(LocalSVC):
-    """``slackwater.SVC`` over the workers of a Dask cluster: rows stay where they are, and only rows that matter travel.
+    """``slackwater.SVC`` over the workers of a Dask cluster: rows stay where they are, only those that matter travel.
 
     Parameters
     ----------
@@ -55,6 +57,7 @@ class SVC(LocalSVC):
         self.worker_timeout = worker_timeout
         self.on_disk = on_disk
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train on X and y.
 
@@ -115,12 +118,9 @@ class SVC(LocalSVC):
         sizes = [each.n for each in cast("Any", training_set).all_problems]
         return sum(int(solver.least_evaluations(n)) for n in sizes)
 
-    def _rows_at(self, X: Any, rows: NDArray[np.intp]) -> Any:
+    def _rows_at(self, X: Any, rows: NDArray[Any]) -> Any:
         """X is the support vectors already."""
         return X
-
-    def _check_affordable(self, solver: Solver, training_set: TrainingSet, n_classes: int) -> None:
-        super()._check_affordable(solver, training_set, n_classes)
 
 
 _OWN = ("worker_timeout", "on_disk", "client", "cluster_log_", "_prediction")

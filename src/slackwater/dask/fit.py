@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,7 +15,8 @@ from slackwater.dask.cluster import connected, grouped, rows_at, survey
 from slackwater.dask.host import Labelling
 from slackwater.dask.partitions import partitions_of
 from slackwater.dask.transport import DaskTransport, OffGridAnywhereError, Source
-from slackwater.estimators.base import known_gap
+from slackwater.errors import IndefiniteKernelWarning
+from slackwater.estimators.callback_support import FitTasks
 from slackwater.estimators.validation import class_factors
 from slackwater.fitting.training_set import TrainingSet, warn_if_indefinite
 from slackwater.gram.direct import DirectRows
@@ -62,7 +65,10 @@ class ClusterFit:
         points = as_points(view.sample)
         kernel = make_kernel(est.kernel, gamma=gamma, degree=est.degree, coef0=est.coef0, points=points)
         rows = DirectRows(kernel, points, EvaluationLedger())
-        if not warn_if_indefinite(kernel, rows, np.random.default_rng(self.seed)):
+        with warnings.catch_warnings():  # it is an error here
+            warnings.simplefilter("ignore", IndefiniteKernelWarning)
+            semidefinite = warn_if_indefinite(kernel, rows, np.random.default_rng(self.seed))
+        if not semidefinite:
             raise ValueError(
                 f"kernel must be positive semi-definite on a cluster, got {kernel.name!r}, which is not on this data. "
                 "Use another kernel, or slackwater.SVC."
@@ -116,6 +122,7 @@ class ClusterFit:
 
     def _train(self, client: Any, transport: DaskTransport, workers: Workers) -> None:
         est, view = self.est, self.overview
+        tasks = FitTasks(est, self.X, self.y, self.sample_weight)
         session = Session(transport, transport.plan, EvaluationLedger(), workers)
         solver = ShardedBlocks(transport.plan.C, transport.plan.coupling, session)
         problems = [
@@ -131,14 +138,27 @@ class ClusterFit:
         n_classes = len(view.classes)
         est._check_affordable(cast("Any", solver), training_set, n_classes)
         context = est._context(cast("Any", solver), training_set, n_classes, self.seed)
+        tasks.watch(context, lambda models: self._attributes(client, session, models))
         with context.interruptible():
             result = fit(context)
-        self._keep(client, session, training_set, result, context)
+        self._keep_model(est, client, session, [each.expansion for each in result.binary_results])
+        est._keep_account(training_set, result)
+        context.done()
+        tasks.end(lambda: dict(vars(est)))
+        if context.interrupted.is_set():
+            raise KeyboardInterrupt(est._words_of_interrupt())
+        est._warn_unless_converged(result.binary_results)
 
-    def _keep(self, client: Any, session: Session, training_set: Any, result: Any, context: Any) -> None:
+    def _attributes(self, client: Any, session: Session, models: Any) -> dict[str, Any]:
+        """The fitted attributes of models that training has come to."""
+        shown = copy.copy(self.est)
+        self._keep_model(shown, client, session, models)
+        return dict(vars(shown))
+
+    def _keep_model(self, est: Any, client: Any, session: Session, expansions: Any) -> None:
         """As any other estimator of its kind keeps it."""
-        est, view = self.est, self.overview
-        support, results, model = support_of(result, session)
+        view = self.overview
+        support, model = support_of(expansions, session)
         rows = rows_at(client, self.partitions, view.firsts, support.row_numbers, est.worker_timeout)
         est.classes_, est._kernel = view.classes, self.kernel
         est.class_weight_ = class_factors(est.class_weight, view.classes, view.counts)
@@ -149,10 +169,8 @@ class ClusterFit:
             del est.feature_names_in_
         est._in_pairs = est._trains_pairs(len(view.classes))
         est._keep_model(rows, _SupportSet(support.row_numbers, support.codes, support.weights), model)
-        est._keep_account(training_set, result._replace(binary_results=results))
-        if context.interrupted.is_set():
-            raise KeyboardInterrupt(est._words_of_interrupt())
-        est._warn_unless_converged([known_gap(each, training_set.certified) for each in results])
+        if support.row_numbers.max(initial=0) > np.iinfo(np.int32).max:
+            est.support_ = support.row_numbers
 
 
 @dataclass(frozen=True)

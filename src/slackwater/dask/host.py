@@ -1,4 +1,4 @@
-"""What runs on a worker: a shard as an actor, and the tasks that look at partitions of the data and bring them to it."""
+"""What runs on a worker: a shard as an actor, and the task that brings partitions of the data to it."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ class Host:
     """A shard in the memory of a worker: filled partition by partition, then asked round by round."""
 
     def __init__(self, assignment: Assignment) -> None:
-        self._assignment, self._parts = assignment, {}  # type: ignore[var-annotated]
-        self._lock, self._shard = threading.Lock(), None  # type: ignore[var-annotated]
+        self._assignment, self._lock = assignment, threading.Lock()
+        self._parts: dict[int, Part] = {}
+        self._shard: Shard | None = None
         self._workers = Workers(assignment.threads)
         self._folder = tempfile.TemporaryDirectory(prefix="slackwater-") if assignment.on_disk else None
         _HOSTS[assignment.key] = self

@@ -123,22 +123,31 @@ class DaskTransport:
     def _wait(self, sent: Any, worker: str, what: str) -> Any:
         """The result of a call; TimeoutError once the worker has been silent for too long."""
         heard = time.monotonic()
-        while True:
-            try:
-                return sent.result(timeout=_GLANCE)
-            except _TIMEOUTS:
-                if worker not in self._workers():
-                    raise OSError(f"{worker} is gone, waiting for {what}") from None
-                if self._alive(worker):  # it takes its time
-                    heard = time.monotonic()
-                elif time.monotonic() - heard > self.patience:
-                    self._silent.add(worker)
-                    silence = f"{worker} has been silent for {self.patience:g} s, waiting for {what}"
-                    raise TimeoutError(silence) from None
-            except Exception as error:
-                if type(error).__name__ == "KilledWorker":  # of Dask: workers die of this task
-                    raise OSError(f"workers die of {what}, of too little memory, perhaps ({error})") from error
-                raise
+        while not self._done(sent):
+            if worker not in self._workers():
+                raise OSError(f"{worker} is gone, waiting for {what}")
+            if self._alive(worker):  # it takes its time
+                heard = time.monotonic()
+            elif time.monotonic() - heard > self.patience:
+                self._silent.add(worker)
+                raise TimeoutError(f"{worker} has been silent for {self.patience:g} s, waiting for {what}")
+        try:
+            return sent.result(timeout=self.patience)
+        except Exception as error:
+            if type(error).__name__ == "KilledWorker":  # of Dask: workers die of this task
+                raise OSError(f"workers die of {what}, of too little memory, perhaps ({error})") from error
+            raise
+
+    @staticmethod
+    def _done(sent: Any) -> bool:
+        """Whether there is a result, or an error, by now; waits a moment for it."""
+        try:
+            sent.result(timeout=_GLANCE)
+        except _TIMEOUTS:
+            return bool(sent.done())
+        except Exception:  # which is raised again when the result is asked for
+            return True
+        return True
 
     def _alive(self, worker: str) -> bool:
         """Whether a worker's event loop answers, whatever its threads are doing."""

@@ -321,7 +321,7 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
             self.support_vectors_ = self._rows_at(X, self.support_)
             self._prediction = PreparedSupport(self._kernel, self.support_vectors_)
 
-    def _rows_at(self, X: Any, rows: NDArray[np.int32]) -> Any:
+    def _rows_at(self, X: Any, rows: NDArray[Any]) -> Any:
         """Some rows of the training data."""
         return as_points(X).take(rows).raw
 

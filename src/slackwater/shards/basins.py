@@ -1,7 +1,7 @@
 """Basins of several shards, seen through one window: the C-level of all examples from sums and a few points of each.
 
 A shard tells the weight and the sum of its points below a window, and the points inside it (``water/_scan_loops.py``).
-Where these are too many to be sent, it tells strata of them; the window is narrowed then, and the shards are asked again.
+Where these are too many to be sent, it tells strata of them; the window is narrowed then, and shards are asked again.
 """
 
 from __future__ import annotations

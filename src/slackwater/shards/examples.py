@@ -55,11 +55,12 @@ class Examples:
         codes, starts = self.codes[numbers], np.searchsorted(self.codes, np.arange(len(self.classes)))
         present = np.unique(codes)
         if len(present) == 1:
-            return self.classes[present[0]].take(numbers - starts[present[0]])
+            return self.classes[int(present[0])].take(numbers - starts[present[0]])
         order = np.argsort(codes, kind="stable")
         parts = [packed(self.classes[c].take(numbers[codes == c] - starts[c])) for c in present]
         whole = self.form.unpacked(joined(parts)) if parts else self.classes[0].take(numbers)
-        return whole.take(np.argsort(order))
+        found: Points = whole.take(np.argsort(order))
+        return found
 
 
 class Part(NamedTuple):
@@ -77,7 +78,7 @@ def distinct_part(rows: Rows, form: Form, workers: Workers) -> Part:
     points = form.points(rows.X, workers)
     if points is None:
         raise OffGridError("points off the grid of the sample")
-    as_given = form.without_grid().points(rows.X, workers)
+    as_given = form.without_grid().points(rows.X, workers) or points
     found = distinct_examples(as_given, rows.codes, rows.weights)
     by_class = np.argsort(rows.codes[found.kept], kind="stable")
     kept = found.kept[by_class]
@@ -90,7 +91,7 @@ def gather(
 ) -> Examples:
     """One shard's examples from parts; with a folder, their points are kept there instead of in memory."""
     keep: Any = _Memory(form, n_classes) if folder is None else _Disk(form, n_classes, folder)
-    columns = [[np.empty(0, np.intp)], [np.empty(0, np.intp)], [np.empty(0)], [np.empty(0)]]
+    columns: list[list[Any]] = [[np.empty(0, np.intp)], [np.empty(0, np.intp)], [np.empty(0)], [np.empty(0)]]
     for part in parts:
         keep.add(part)
         for column, values in zip(columns, (part.row_numbers, part.codes, part.weights, part.keys), strict=True):

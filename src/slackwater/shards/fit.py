@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.callbacks import Model, joined
+from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext
-from slackwater.fitting.result import AnyBinaryResult, BinaryResult, FitResult, PairModels, PairResult, result_of
+from slackwater.fitting.result import BinaryResult, FitResult, PairModels, result_of
 from slackwater.fitting.strategies import subspace
 from slackwater.fitting.strategies.exact import NAME as EXACT
 from slackwater.fitting.train import train
@@ -33,6 +35,7 @@ class ShardedSet:
     n: int
     certified: bool = True
     features: None = None
+    kept: None = None  # examples have ids instead
 
     @property
     def rows(self) -> ShardedRows:
@@ -53,7 +56,7 @@ class ShardedSet:
 
 
 def problems_of(n_classes: int, in_pairs: bool) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """The classes of each binary problem, with their labels; of two classes the second is positive, of pairs the first."""
+    """Classes and labels of each binary problem: of two classes the second is positive, of a pair the first."""
     if n_classes == 2:
         return (((0, -1), (1, 1)),)
     if in_pairs:
@@ -120,22 +123,18 @@ def _by_samples(context: FitContext) -> FitResult:
     return FitResult(ordered, context.recorder, strategy=strategy, decisions=context.decisions)
 
 
-def support_of(result: FitResult, session: Session) -> tuple[Support, list[AnyBinaryResult], Model]:
+def support_of(expansions: Sequence[Expansion], session: Session) -> tuple[Support, Model]:
     """The support vectors, and the models over them by their places: those of pairs as LIBSVM keeps them."""
-    joint = joined([each.expansion for each in result.binary_results])
+    joint = joined(expansions)
     row_numbers, codes, weights = session.describe(joint.support.astype(np.int64))
     order = np.lexsort((row_numbers, codes))
     support = Support(row_numbers[order], codes[order], weights[order])
-    plan = session.plan
+    plan, places = session.plan, np.arange(len(order))
     if plan.n_classes == 2 or len(plan.problems[0]) > 2:
-        places = np.arange(len(order))
-        return support, list(result.binary_results), Model(places, joint.dual_coef[:, order], joint.intercept)
+        return support, Model(places, joint.dual_coef[:, order], joint.intercept)
     models = PairModels.none(plan.n_classes, len(order))
     for number, ((first, _), (second, _)) in enumerate(plan.problems):
         coefficients = joint.dual_coef[number, order]
         used = np.flatnonzero(coefficients)
         models.put(first, second, support.codes, used, coefficients[used], float(joint.intercept[number]))
-    results: list[AnyBinaryResult] = [
-        PairResult(each.assessment, each.reason, each.steps, each.certified) for each in result.binary_results
-    ]
-    return support, results, Model(np.arange(len(order)), models.coefficients, models.biases)
+    return support, Model(places, models.coefficients, models.biases)

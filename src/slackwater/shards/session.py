@@ -137,7 +137,8 @@ class Session:
         self._truth.update(support)
         restored = [problem for problem, members in support.items() if len(members)]
         if restored:
-            self._fetch_points(np.unique(np.concatenate([support[each].ids for each in restored])))
+            named = [ids for each in restored for ids in (support[each].ids, wishes[each].wanted.ids)]
+            self._fetch_points(np.unique(np.concatenate(named)))
             calls = [self._restoring(shard, restored) for shard in range(self.transport.count)]
             self.ledger.charge(self.ledger.account, sum(self.transport.call(calls, self._catch_up)))
         self.ask(wishes)

@@ -205,10 +205,11 @@ class Shard:
     # ---- a subspace
 
     def span(self, problem: int, landmarks: Packed, basis: Basis) -> float:
-        """Find coordinates of a problem's examples in the subspace of landmarks; returns how many megabytes they take."""
+        """Find coordinates of a problem's examples in the subspace of landmarks; the megabytes they take."""
         found = self._problems[problem]
         points = self.plan.form.unpacked(landmarks)
-        parts = [(self.examples.classes[p.code], found.labels[p.positions], found.upper[p.positions]) for p in found.parts]
+        points_of, at = self.examples.classes, [part.positions for part in found.parts]
+        parts = [(points_of[p.code], found.labels[k], found.upper[k]) for p, k in zip(found.parts, at, strict=True)]
         self._span = Span.of(self.plan.kernel, points, basis, parts, self.plan.coupling.free_bias, self._workers)
         return self._span.megabytes
 
@@ -284,8 +285,17 @@ class Shard:
 
     def _offers(self, problem: _Problem, chosen: IndexArray, first: int, more: bool) -> Offers:
         numbers = problem.numbers[chosen]
-        columns = (problem.labels, problem.alpha, problem.upper, problem.lots, problem.responses)
-        return Offers(numbers, *(each[chosen] for each in columns), first, more, self._packed(numbers))
+        return Offers(
+            numbers,
+            problem.labels[chosen],
+            problem.alpha[chosen],
+            problem.upper[chosen],
+            problem.lots[chosen],
+            problem.responses[chosen],
+            first,
+            more,
+            self._packed(numbers),
+        )
 
     def _basins(self, problem: _Problem, windows: Windows | None) -> tuple[tuple[Basin, Basin] | None, bool]:
         """The two classes of a problem through the windows; without a bias both are all of it."""

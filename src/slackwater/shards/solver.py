@@ -220,9 +220,9 @@ class ShardedBlocks:
         """The next violators in random order, of both classes; the state's turn moves on."""
         offers = [report.offers for report in reports if report.offers is not None]
         flags = np.concatenate([np.arange(len(each.numbers)) < each.in_turn for each in offers])
-        by_lot = np.argsort(offered.lots)
+        by_lot: IndexArray = np.argsort(offered.lots)
         waiting = by_lot[flags[by_lot]]
-        new = waiting[:size]
+        new: IndexArray = waiting[:size]
         exhausted = len(waiting) < size and not any(each.more for each in offers)
         state.turn = math.inf if exhausted else float(offered.lots[new].max(initial=state.turn))
         labels = offered.labels[new]
@@ -233,7 +233,7 @@ class ShardedBlocks:
         others = by_lot[~np.isin(by_lot, new)]
         more = others[offered.labels[others] == rarer][:missing]
         out = np.flatnonzero(labels != rarer)[len(new) - np.count_nonzero(labels == rarer) - len(more) :]
-        return np.concatenate([np.delete(new, out), more])
+        return np.asarray(np.concatenate([np.delete(new, out), more]), dtype=np.intp)
 
     def _violation(self, reports: list[Report]) -> tuple[float, float]:
         top, bottom = max(report.top for report in reports), max(report.bottom for report in reports)

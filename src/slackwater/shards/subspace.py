@@ -33,9 +33,11 @@ class ShardedLosses:
     make_span: Call
     width: float
     steps: int = 0
+    model: SubspaceModel | None = None
+    direction: SubspaceModel | None = None
 
     def begin(self, model: SubspaceModel) -> None:
-        self._model, self._direction = model, None
+        self.model, self.direction = model, None
         self.steps += 1
 
     def total(self) -> float:
@@ -49,20 +51,21 @@ class ShardedLosses:
         return Derivatives.total(self._ask(Question("derivatives", float(anew))))
 
     def look_along(self, direction: SubspaceModel) -> None:
-        self._direction = direction
+        self.direction = direction
 
     def slope(self, length: float) -> float:
         return float(sum(self._ask(Question("slope", length))))
 
     def advance(self, length: float) -> None:
-        way = self._direction
-        if way is None:
+        here, way = self.model, self.direction
+        if here is None or way is None:
             raise RuntimeError("there is no direction to advance along")
-        here = self._model
         self.begin(SubspaceModel(here.weights + length * way.weights, here.bias + length * way.bias))
 
     def _ask(self, question: Question) -> list[Any]:
-        position = Position(self.steps, self.width, self._model, self._direction)
+        if self.model is None:
+            raise RuntimeError("there is no model yet")
+        position = Position(self.steps, self.width, self.model, self.direction)
         call = Call("newton", (position, question))
         return self.session.transport.call([call] * self.session.transport.count, lambda _: self.make_span)
 

@@ -255,8 +255,7 @@ def _cholesky(found: Derivatives) -> Doubles:
     """Of the second derivatives by the weights, with those of the norm; half of the time of SciPy's."""
     matrix = found.by_weights.copy()
     matrix[np.diag_indices_from(matrix)] += 1.0
-    factor: Doubles = np.linalg.cholesky(matrix)
-    return factor
+    return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
 
 
 def search(losses: Losses, model: SubspaceModel, direction: SubspaceModel) -> float:
