@@ -7,10 +7,10 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
-from shards.parts import session_of, solved
 from sklearn import svm
 from sklearn.datasets import make_classification, make_moons
 
+from shards.parts import session_of, solved
 from slackwater.shards.messages import EVERYTHING, Query, Request
 from slackwater.shards.session import LocalTransport
 from slackwater.shards.shard import OutOfStepError

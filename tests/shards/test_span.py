@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shards.parts import problems_in, session_of
 from sklearn.datasets import make_moons
 
+from shards.parts import problems_in, session_of
 from slackwater.fitting.subspace.basis import independent_basis
 from slackwater.fitting.subspace.newton import LocalLosses, minimise
 from slackwater.fitting.subspace.problem import SubspaceModel, SubspaceProblem

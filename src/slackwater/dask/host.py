@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.dask.partitions import codes_and_weights, numbers_of
-from slackwater.shards.examples import OffGridError, Part, Rows, distinct_part, gather
+from slackwater.shards.examples import Gathering, OffGridError, Part, Rows, distinct_part
 from slackwater.shards.form import Form
 from slackwater.shards.shard import Plan, Shard, Size
 from slackwater.workers import Workers
@@ -52,28 +52,35 @@ class Host:
 
     def __init__(self, assignment: Assignment) -> None:
         self._assignment, self._lock = assignment, threading.Lock()
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, Part | None] = {}
         self._shard: Shard | None = None
         self._workers = Workers(assignment.threads)
         self._folder = tempfile.TemporaryDirectory(prefix="slackwater-") if assignment.on_disk else None
+        where, plan = None if self._folder is None else Path(self._folder.name), assignment.plan
+        self._gathering = Gathering(plan.form, plan.n_classes, where)
         _HOSTS[assignment.key] = self
 
     def add(self, number: int, part: Part) -> None:
-        """Take over a partition, once."""
+        """Take over a partition, once: to the disk at once, in memory in the order of the partitions."""
         with self._lock:
-            self._parts.setdefault(number, part)
+            if number in self._parts:
+                return
+            if self._folder is not None:
+                self._gathering.add(part)
+            self._parts[number] = part if self._folder is None else None
 
     def finish(self) -> list[Size]:
         """All partitions are here: make the shard."""
         assignment, plan = self._assignment, self._assignment.plan
-        if len(self._parts) != assignment.n_parts:
+        if self._shard is None and len(self._parts) != assignment.n_parts:
             raise RuntimeError(f"{len(self._parts)} of {assignment.n_parts} partitions have arrived")
         if self._shard is None:
-            parts = (self._parts.pop(number) for number in sorted(self._parts))
-            folder = None if self._folder is None else Path(self._folder.name)
-            seed = [plan.seed, assignment.shard]
+            for number in sorted(self._parts):
+                part = self._parts.pop(number)
+                if part is not None:
+                    self._gathering.add(part)
             with self._workers:
-                examples = gather(parts, plan.form, plan.n_classes, seed, plan.held_out, folder)
+                examples = self._gathering.examples([plan.seed, assignment.shard], plan.held_out)
                 self._shard = Shard(examples, plan, assignment.cache_bytes, self._workers)
         return self._shard.sizes()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +39,11 @@ class Examples:
 
     classes: Sequence[Pieces]  # the points of each class
     row_numbers: IndexArray  # in the user's data
-    codes: NDArray[np.intp]
+    codes: NDArray[np.int32]
     weights: Doubles
     lots: Doubles  # tiny and random, by content: they decide ties, and whose turn it is
     held_out: NDArray[np.bool_]
-    keys: Doubles  # by which equal rows are known
+    digest: str  # of their content
     form: Form
     dtype: np.dtype[Any]  # of kernel values
 
@@ -86,35 +87,53 @@ def distinct_part(rows: Rows, form: Form, workers: Workers) -> Part:
     return Part(points.take(kept), rows.first + kept, rows.codes[kept], found.weights[by_class], keys)
 
 
+class Gathering:
+    """A shard's examples, part by part; with a folder, their points are kept there instead of in memory."""
+
+    def __init__(self, form: Form, n_classes: int, folder: Path | None) -> None:
+        self._form = form
+        self._keep: _Memory | _Disk = _Memory(form, n_classes) if folder is None else _Disk(form, n_classes, folder)
+        self._parts: list[tuple[Any, ...]] = []
+
+    def add(self, part: Part) -> None:
+        """Behind the others."""
+        self._keep.add(part)
+        self._parts.append((part.row_numbers, part.codes.astype(np.int32), part.weights, part.keys))
+
+    def examples(self, seed: Sequence[int], held_out: float) -> Examples:
+        """All of them; chance and order are by content, not by where rows stand."""
+        nothing = np.empty(0, np.intp), np.empty(0, np.int32), np.empty(0), np.empty(0)
+        row_numbers, codes, weights, keys = (np.concatenate(each) for each in zip(nothing, *self._parts, strict=True))
+        self._parts = []
+        by_class = np.argsort(codes, kind="stable")
+        row_numbers, codes, weights, keys = (each[by_class] for each in (row_numbers, codes, weights, keys))
+        order, rng = np.argsort(keys, kind="stable"), np.random.default_rng(seed)
+        lots, hold = np.empty(len(codes)), np.zeros(len(codes), dtype=bool)
+        lots[order] = 1e-9 * rng.random(len(codes))
+        if held_out > 0.0:
+            hold[order] = rng.random(len(codes)) < held_out
+        digest = _digest(keys, weights, codes, hold)
+        classes = self._keep.classes()
+        return Examples(
+            classes, row_numbers, codes, weights, lots, hold, digest, self._form, np.dtype(self._form.values)
+        )
+
+
 def gather(
     parts: Iterable[Part], form: Form, n_classes: int, seed: Sequence[int], held_out: float, folder: Path | None
 ) -> Examples:
-    """One shard's examples from parts; with a folder, their points are kept there instead of in memory."""
-    keep: Any = _Memory(form, n_classes) if folder is None else _Disk(form, n_classes, folder)
-    columns: list[list[Any]] = [[np.empty(0, np.intp)], [np.empty(0, np.intp)], [np.empty(0)], [np.empty(0)]]
+    """One shard's examples from all of its parts."""
+    gathering = Gathering(form, n_classes, folder)
     for part in parts:
-        keep.add(part)
-        for column, values in zip(columns, (part.row_numbers, part.codes, part.weights, part.keys), strict=True):
-            column.append(values)
-    row_numbers, codes, weights, keys = (np.concatenate(column) for column in columns)
-    by_class = np.argsort(codes, kind="stable")
-    rng = np.random.default_rng(seed)
-    order = np.argsort(keys[by_class], kind="stable")  # by content, not by where rows stand
-    lots, hold = np.empty(len(codes)), np.zeros(len(codes), dtype=bool)
-    lots[order] = 1e-9 * rng.random(len(codes))
-    if held_out > 0.0:
-        hold[order] = rng.random(len(codes)) < held_out
-    return Examples(
-        keep.classes(),
-        row_numbers[by_class],
-        codes[by_class],
-        weights[by_class],
-        lots,
-        hold,
-        keys[by_class],
-        form,
-        np.dtype(form.values),
-    )
+        gathering.add(part)
+    return gathering.examples(seed, held_out)
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for each in arrays:
+        found.update(np.ascontiguousarray(each).view(np.uint8).data)
+    return found.hexdigest()
 
 
 class _Memory:
@@ -128,7 +147,7 @@ class _Memory:
             if len(chosen) or not of_class:
                 of_class.append(packed(part.points.take(chosen)))
 
-    def classes(self) -> list[Pieces]:
+    def classes(self) -> Sequence[Pieces]:
         found: list[Pieces] = []
         for of_class in self._parts:
             found.append(InMemory(self._form.unpacked(joined(of_class))))
@@ -146,5 +165,5 @@ class _Disk:
             if len(chosen) or len(pieces) == 0:
                 pieces.append(part.points.take(chosen))
 
-    def classes(self) -> list[OnDisk]:
+    def classes(self) -> Sequence[Pieces]:
         return self._classes

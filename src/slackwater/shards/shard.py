@@ -5,7 +5,6 @@ A shard owns nothing that could not be made again: its responses follow from the
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -144,15 +143,14 @@ class Shard:
 
     def digest(self) -> str:
         """Of everything that a training state belongs to."""
-        found = hashlib.blake2b(digest_size=16)
-        for each in (self.examples.keys, self.examples.weights, self.examples.codes, self.examples.held_out):
-            found.update(np.ascontiguousarray(each).view(np.uint8).data)
-        return found.hexdigest()
+        return self.examples.digest
 
     def describe(self, examples: IndexArray) -> Described:
         """Some examples, by their numbers in the shard."""
         every, chosen = self.examples, np.asarray(examples, dtype=np.intp)
-        return Described(every.row_numbers[chosen], every.codes[chosen], every.weights[chosen], self._packed(chosen))
+        return Described(
+            every.row_numbers[chosen], every.codes[chosen].astype(np.intp), every.weights[chosen], self._packed(chosen)
+        )
 
     def drawn(self, problem: int, share: float, seed: int) -> Drawn:
         """So large a share of a problem's examples, but some of each class, as far as there are as many."""
@@ -325,13 +323,19 @@ class Shard:
             numbers.append(np.arange(first, last))
             at += last - first
         chosen = np.concatenate(numbers)
+        views: Any = slice(int(chosen[0]), int(chosen[-1]) + 1) if _is_run(chosen) else chosen  # copies nothing
         labels = np.concatenate([np.full(p.positions.stop - p.positions.start, p.sign, np.int8) for p in parts])
-        weights, hold = self.examples.weights[chosen], self.examples.held_out[chosen]
+        weights, hold = self.examples.weights[views], self.examples.held_out[views]
         upper = self.plan.C * np.where(hold, 0.0, weights)
         held_out = np.where(hold, weights, 0.0) if hold.any() else None
         zeros = np.zeros(at)
-        return _Problem(parts, labels, upper, held_out, self.examples.lots[chosen], zeros, zeros.copy(), chosen)
+        return _Problem(parts, labels, upper, held_out, self.examples.lots[views], zeros, zeros.copy(), chosen)
 
 
 def _share(cache_bytes: int, part: int, whole: int) -> int:
     return int(cache_bytes * part / max(whole, 1))
+
+
+def _is_run(numbers: IndexArray) -> bool:
+    """Whether ascending numbers follow one another."""
+    return len(numbers) > 0 and int(numbers[-1] - numbers[0]) == len(numbers) - 1

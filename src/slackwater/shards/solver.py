@@ -137,7 +137,7 @@ class ShardedBlocks:
         state.centre = self.coupling.centre(block.labels, block.upper, alpha, shortfall)
         moved = np.flatnonzero(change)
         after = state.support.updated(solved.part(moved))
-        wishes = self._wishes(problem, state, after, state.step + 1)
+        wishes = self._wishes(problem, state, after, state.step + 1, len(moved) * problem.n)
         self.session.intend(problem.number, Pending(solved.part(moved), change[moved], wishes))
         return solved.ids[moved]
 
@@ -174,9 +174,11 @@ class ShardedBlocks:
 
     # ---- the block
 
-    def _wishes(self, problem: ShardedProblem, state: ShardedState, support: Members, step: int) -> Wishes:
-        """What the block after this step needs to know."""
-        size = self._block_size(problem, state.blocks + (step > state.step))
+    def _wishes(
+        self, problem: ShardedProblem, state: ShardedState, support: Members, step: int, committed: int = 0
+    ) -> Wishes:
+        """What the block after this step needs to know; the step itself costs so many kernel values."""
+        size = self._block_size(problem, state.blocks + (step > state.step), committed)
         worst_first = not math.isfinite(state.turn)
         kept = state.recent.part(slice(0, size // 2 if worst_first and size >= 2 * self.rows_a_step else 0))
         wanted = kept.joined(self._free(support, kept, size // 2, step))
@@ -239,11 +241,12 @@ class ShardedBlocks:
         top, bottom = max(report.top for report in reports), max(report.bottom for report in reports)
         return self.coupling.violation_of(top, bottom)
 
-    def _block_size(self, problem: ShardedProblem, blocks: int) -> int:
-        """A block never costs more than the budget of evaluations has left."""
+    def _block_size(self, problem: ShardedProblem, blocks: int, committed: int) -> int:
+        """A block never costs more than a problem's share of what the budget of evaluations has left."""
         size, remaining = block_size(blocks), self.session.ledger.remaining
         if remaining is not None:  # for the values of the block with itself, then for its rows
-            size = min(size, (math.isqrt(problem.n**2 + 4 * remaining) - problem.n) // 2)
+            left = max(remaining // len(self.windows) - committed, 0)
+            size = min(size, (math.isqrt(problem.n**2 + 4 * left) - problem.n) // 2)
         return max(size, self.rows_a_step)
 
     # ---- the model
