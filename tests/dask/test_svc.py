@@ -18,12 +18,12 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import slackwater
-from slackwater import SVC as LocalSVC
 from slackwater.dask import SVC
 from slackwater.dask.cluster import grouped
 from slackwater.dask.partitions import look_at, overview
 from slackwater.errors import CheckpointError
 
+LocalSVC = slackwater.SVC
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pytestmark = pytest.mark.filterwarnings("default")  # of Dask and what it uses
@@ -211,7 +211,7 @@ def test_a_checkpoint_is_gone_on_from(client, tmp_path, reference):
         SVC(**PARAMETERS, checkpoint=path).fit(*in_chunks(X + 1.0, y))
 
 
-def test_a_warm_start_goes_on_with_another_C(client):
+def test_a_warm_start_goes_on_with_another_cost(client):
     X, y = moons()
     model = SVC(**PARAMETERS, warm_start=True).fit(*in_chunks(X, y))
     first = int(model.n_iter_[0])
@@ -320,7 +320,7 @@ class watching:  # noqa: N801
 def test_groups_of_partitions_are_even_and_none_is_empty():
     assert grouped([10, 10, 10, 10], 2) == [[0, 1], [2, 3]]
     assert grouped([5], 4) == [[0]]
-    assert sum(grouped([100, 1, 1, 1], 3), []) == [0, 1, 2, 3]
+    assert [k for group in grouped([100, 1, 1, 1], 3) for k in group] == [0, 1, 2, 3]
     assert grouped([0, 0], 2)[0]
 
 

@@ -106,7 +106,7 @@ def test_a_round_that_is_asked_for_twice_is_made_once():
         return second
 
     shard.exchange = twice
-    solver, (task,) = solved_from(session)
+    _, (task,) = solved_from(session)
     assert seen
     assert all(second == 0 for _, second in seen)
     assert task.assessment.gap <= 1e-4
@@ -156,7 +156,7 @@ def test_messages_do_not_grow_with_the_number_of_examples():
 def test_the_level_is_found_from_windows_of_few_points():
     X, y = moons(20000)
     session = session_of(X, y, shards=2)
-    solver, (task,) = solved(session, most=25)
+    solver, _ = solved(session, most=25)
     window = solver.windows[0].now()
     query = Query(0, 0, np.inf, 0.0, window, np.empty(0, np.intp))
     shown = session.transport.shards[0]._report(query)
