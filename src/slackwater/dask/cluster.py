@@ -88,9 +88,9 @@ def results(client: Any, tasks: Sequence[Any], what: str, patience: float) -> li
     while True:
         with contextlib.suppress(TimeoutError, asyncio.TimeoutError):  # one and the same from Python 3.11 on
             wait(tasks, timeout=_GLANCE)
-        if all(task.done() for task in tasks) or any(task.status == "error" for task in tasks):
+        if all(task.status == "finished" for task in tasks) or any(task.status == "error" for task in tasks):
             return list(client.gather(tasks))
-        if any(task.status in ("cancelled", "lost") for task in tasks):
+        if any(task.status == "cancelled" for task in tasks):  # "lost" ones are computed again
             raise ClusterError(f"the scheduler was lost during {what}. Start the cluster again, then fit.")
         alone_since = None if _has_workers(client, patience, what) else alone_since or time.monotonic()
         if alone_since is not None and time.monotonic() - alone_since > patience:
