@@ -2,8 +2,8 @@
 
     python bench/cluster.py [mnist forest-200k scaled-forest-200k] [--repeats 3]
 
-All sides are forced to the exact strategy and have one thread each: slackwater.SVC, one worker process, two. Rows are on
-the workers before the clock starts. Forest is not solved to the end: each side makes as many steps. Writes
+All sides are forced to the exact strategy and have one thread each: slackwater.SVC, one worker process, two. Rows are
+on the workers before the clock starts. Forest is not solved to the end: each side makes as many steps. Writes
 results/cluster.csv and prints it, with the bytes that cross the wire in a round and the time of one that moves nothing.
 """
 
@@ -21,11 +21,11 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from tasks import load
 
 import slackwater
 import slackwater.dask
 from slackwater.dask.transport import DaskTransport
+from tasks import load
 
 TASKS: dict[str, dict[str, Any]] = {
     "mnist": {"data": "mnist", "C": 1.0, "gamma": 0.02},
@@ -62,7 +62,9 @@ def race(name: str, repeats: int) -> list[dict[str, Any]]:
     for line in lines:
         print("  ".join(f"{column} {line[column]}" for column in COLUMNS), flush=True)
     seconds = [line["seconds"] for line in lines]
-    print(f"{name}: one worker {seconds[1] / seconds[0]:.2f} of one machine; two workers {seconds[1] / seconds[2]:.2f}x")
+    print(
+        f"{name}: one worker {seconds[1] / seconds[0]:.2f} of one machine; two workers {seconds[1] / seconds[2]:.2f}x"
+    )
     return lines
 
 

@@ -39,14 +39,18 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=30)
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
-    import dask
     import dask.array as da
     from distributed import Client, LocalCluster
 
+    import dask
+
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with LocalCluster(
-        n_workers=arguments.workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-    ) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(
+            n_workers=arguments.workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        ) as cluster,
+        Client(cluster) as client,
+    ):
         blocks = [dask.delayed(rows_of)(k, arguments.features) for k in range(arguments.rows // 100_000)]
         shape = (100_000, arguments.features)
         X = da.concatenate([da.from_delayed(each[0], shape, np.float32) for each in blocks])
@@ -63,7 +67,8 @@ def main() -> None:
     mine = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(model.decisions_)
     print(
-        f"{X.shape[0]:,} x {arguments.features}: {seconds:.0f} s ({model.history_['seconds'][-1]:.0f} s of it training), "
+        f"{X.shape[0]:,} x {arguments.features}: {seconds:.0f} s, "
+        f"{model.history_['seconds'][-1]:.0f} s of it training, "
         f"{model.strategy_}, {model.stop_reason_}, gap {model.gap_:.2g}, {len(model.support_)} support vectors, "
         f"error {100 * (1 - model.score(test[:20000], truth[:20000])):.2f} %, workers {max(peaks) / 1e9:.2f} GB each, "
         f"driver {mine:.2f} GB"

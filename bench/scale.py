@@ -1,4 +1,4 @@
-"""How long a round and a fit would take on clusters that are not here: from costs measured here, checked at 1 and 2 workers.
+"""How long a round and a fit would take on larger clusters: from costs measured here, checked at 1 and 2 workers.
 
     python bench/scale.py [--rows 200000] [--features 54] [--bandwidth 1.25e9]
 
@@ -77,7 +77,9 @@ def main() -> None:
     print(costs)
     for workers, found in seen.items():
         parts = costs.a_round(arguments.rows, workers, arguments.features, round(found["moved"]))
-        print(f"{workers} workers: predicted {1e3 * sum(parts.values()):.0f} ms a round, seen {1e3 * found['round']:.0f}")
+        print(
+            f"{workers} workers: predicted {1e3 * sum(parts.values()):.0f} ms a round, seen {1e3 * found['round']:.0f}"
+        )
     elsewhere = costs._replace(byte=max(1.0 / arguments.bandwidth, 0.0))
     lines = [line(elsewhere, n, workers, arguments.features) for n in SIZES for workers in WORKERS]
     Path("results").mkdir(exist_ok=True)
@@ -100,7 +102,14 @@ def line(costs: Costs, n: int, workers: int, features: int) -> dict[str, Any]:
         for support in (10_000, 100_000)
     }
     efficiency = float(f"{alone / total / workers:.2g}")
-    return {"rows": f"{n:.0e}", "workers": workers, **shares, "round_s": float(f"{total:.3g}"), "efficiency": efficiency, **fits}
+    return {
+        "rows": f"{n:.0e}",
+        "workers": workers,
+        **shares,
+        "round_s": float(f"{total:.3g}"),
+        "efficiency": efficiency,
+        **fits,
+    }
 
 
 def observed(X: Any, y: Any, workers: int) -> dict[str, float]:
@@ -124,7 +133,10 @@ def observed(X: Any, y: Any, workers: int) -> dict[str, float]:
 
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster):
-        rows, labels = da.from_array(X, chunks=(len(X) // 4, -1)).persist(), da.from_array(y, chunks=len(X) // 4).persist()
+        rows, labels = (
+            da.from_array(X, chunks=(len(X) // 4, -1)).persist(),
+            da.from_array(y, chunks=len(X) // 4).persist(),
+        )
         parameters = {"C": 1.0, "gamma": 0.02, "strategy": "exact", "n_jobs": 1, "cache_size": 0}
         slackwater.dask.SVC(**parameters, max_iter=2).fit(rows, labels)
         with patch.object(Session, "round", watched):

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from slackwater.dask import SVC
 from slackwater.errors import ClusterError
+from slackwater.tracing import watched_by
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -85,13 +86,23 @@ def test_twenty_fits_with_a_worker_killed_at_a_random_moment(undisturbed):
 def test_a_worker_that_is_gone_for_good_and_one_that_joins(undisturbed):
     X, y, _ = collection()
     with cluster_of(2) as (cluster, _):
-        gone = later(0.5, lambda: cluster.scale(1))
-        joined = later(2.0, lambda: cluster.scale(3))
-        model = SVC(**{**PARAMETERS, "tol": 1e-7, "max_iter": 400}).fit(X, y)
-        gone.join()
-        joined.join()
+        began = AtFirstLook(lambda: (kill_for_good(cluster.workers[0]), later(2.0, lambda: cluster.scale(3))))
+        with watched_by(began):
+            model = fit_for(25.0, X, y)
     assert any("was lost" in each for each in model.cluster_log_)
+    assert any("moved from" in each for each in model.cluster_log_)
     assert_as_undisturbed(model, undisturbed)
+
+
+def kill_for_good(nanny):
+    nanny.auto_restart = False
+    os.kill(nanny.pid, signal.SIGKILL)
+
+
+def fit_for(seconds, X, y):
+    """A fit that goes on after its gap is small, for others to come and go meanwhile."""
+    with pytest.warns(ConvergenceWarning):
+        return SVC(**PARAMETERS, tol=0.0, max_time=seconds, max_iter=-1).fit(X, y)
 
 
 def test_a_worker_that_is_stopped_for_a_while_is_waited_for(undisturbed):
@@ -134,20 +145,32 @@ def test_no_worker_at_all_is_an_error_that_says_so():
 def test_a_lost_scheduler_is_an_error_and_the_checkpoint_goes_on(tmp_path, undisturbed):
     X, y, _ = collection()
     path = tmp_path / "state"
-    with scheduler_of_its_own(tmp_path, 2) as (process, client):
-        gone = later(2.5, process.kill)
-        with client.as_current(), pytest.raises(ClusterError, match=r"checkpoint .* is intact"):
-            fit_again_and_again(X, y, path)
-        gone.join()
+    with scheduler_of_its_own(tmp_path, 2) as (process, client), client.as_current():
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            SVC(**PARAMETERS, checkpoint=path, max_iter=5).fit(X, y)
+        with watched_by(AtFirstLook(process.kill)), pytest.raises(ClusterError, match=r"checkpoint .* is intact"):
+            SVC(**PARAMETERS, checkpoint=path, tol=0.0, worker_timeout=5.0, max_iter=-1).fit(X, y)
     with cluster_of(2):
-        assert_as_undisturbed(SVC(**PARAMETERS, checkpoint=path).fit(X, y), undisturbed)
+        model = SVC(**PARAMETERS, checkpoint=path).fit(X, y)
+    assert model.history_["step"][0] == 1
+    assert_as_undisturbed(model, undisturbed)
 
 
-def fit_again_and_again(X, y, path):
-    """Until something raises."""
-    while True:
-        path.unlink(missing_ok=True)
-        SVC(**PARAMETERS, checkpoint=path, worker_timeout=5.0).fit(X, y)
+class AtFirstLook:
+    """Does something when a model is first assessed."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def assessed(self, row):
+        function, self._function = self._function, lambda: None
+        function()
+
+    def tick(self, progress):
+        pass
+
+    def ended(self):
+        pass
 
 
 @contextlib.contextmanager

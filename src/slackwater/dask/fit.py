@@ -155,11 +155,12 @@ class ClusterFit:
         self._keep_model(shown, client, session, models)
         return dict(vars(shown))
 
-    def _keep_model(self, est: Any, client: Any, session: Session, expansions: Any) -> None:
+    def _keep_model(self, est: Any, client: Any, session: Any, expansions: Any) -> None:
         """As any other estimator of its kind keeps it."""
         view = self.overview
         support, model = support_of(expansions, session)
-        rows = rows_at(client, self.partitions, view.firsts, support.row_numbers, est.worker_timeout)
+        silent = session.transport.silent
+        rows = rows_at(client, self.partitions, view.firsts, support.row_numbers, est.worker_timeout, silent)
         est.classes_, est._kernel = view.classes, self.kernel
         est.class_weight_ = class_factors(est.class_weight, view.classes, view.counts)
         est.shape_fit_, est.n_features_in_ = (view.n, view.n_features), view.n_features

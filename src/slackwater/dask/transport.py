@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from slackwater.dask.cluster import answers, computed
 from slackwater.dask.host import Assignment, Host, Labelling, bring
 from slackwater.dask.partitions import Partition
 from slackwater.errors import ClusterError
@@ -67,7 +68,7 @@ class DaskTransport:
 
     def __post_init__(self) -> None:
         self._placed: list[_Placed | None] = [None] * len(self.sources)
-        self._silent: set[str] = set()  # workers that did not answer
+        self.silent: set[str] = set()  # workers that did not answer
         self._next_move = time.monotonic() + _SECONDS_BETWEEN_MOVES
         self.sizes: list[list[Size]] = []
 
@@ -126,10 +127,10 @@ class DaskTransport:
         while not self._done(sent):
             if worker not in self._workers():
                 raise OSError(f"{worker} is gone, waiting for {what}")
-            if self._alive(worker):  # it takes its time
+            if answers(self.client, worker):  # it takes its time
                 heard = time.monotonic()
             elif time.monotonic() - heard > self.patience:
-                self._silent.add(worker)
+                self.silent.add(worker)
                 raise TimeoutError(f"{worker} has been silent for {self.patience:g} s, waiting for {what}")
         try:
             return sent.result(timeout=self.patience)
@@ -148,14 +149,6 @@ class DaskTransport:
         except Exception:  # which is raised again when the result is asked for
             return True
         return True
-
-    def _alive(self, worker: str) -> bool:
-        """Whether a worker's event loop answers, whatever its threads are doing."""
-        try:
-            found = self.client.sync(self.client._run, _nothing, workers=[worker], callback_timeout=_GLANCE)
-            return worker in found
-        except Exception:  # whatever a cluster that falls apart raises
-            return False
 
     # ---- shards
 
@@ -249,7 +242,7 @@ class DaskTransport:
     def _future(self, part: Any, worker: str) -> Any:
         """A partition as what a task can take: computed on the cluster, or sent from here."""
         if hasattr(part, "__dask_graph__"):
-            return self.client.compute(part, workers=[worker], allow_other_workers=True)
+            return computed(self.client, part, bool(self.silent), workers=[worker], allow_other_workers=True)
         if part is None or not hasattr(part, "shape"):
             return part
         return self.client.scatter(part, workers=[worker], hash=False, direct=False)
@@ -273,7 +266,7 @@ class DaskTransport:
             workers = self._workers()
             if workers:
                 burden = Counter(each.worker for each in self._placed if each is not None)
-                return min(workers, key=lambda name: (name in self._silent, burden[name], name))
+                return min(workers, key=lambda name: (name in self.silent, burden[name], name))
             if time.monotonic() > deadline:
                 raise ClusterError(self._explained(f"no worker came within {self.patience:g} s"))
             time.sleep(0.2)
@@ -284,7 +277,7 @@ class DaskTransport:
             return
         self._next_move = time.monotonic() + _SECONDS_BETWEEN_MOVES
         burden = Counter(each.worker for each in self._placed if each is not None)
-        idle = [name for name in self._workers() if name not in burden and name not in self._silent]
+        idle = [name for name in self._workers() if name not in burden and name not in self.silent]
         if not idle or max(burden.values(), default=0) < 2:
             return
         crowded = burden.most_common(1)[0][0]
@@ -323,7 +316,3 @@ class _ShardError(RuntimeError):
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-def _nothing() -> bool:
-    return True
