@@ -128,7 +128,10 @@ def test_no_function_is_longer_than_fifty_lines() -> None:
 def test_there_is_one_row_cache() -> None:
     """Whoever keeps rows of the kernel matrix asks ``RowCache``; memory for them is laid out in one place."""
     assert {module for module, path in modules() if "SlotTable(" in path.read_text()} == {"gram.cache"}
-    assert {module for module, path in modules() if "RowMemory(" in path.read_text()} == {"gram.features", "shards.rows"}
+    assert {module for module, path in modules() if "RowMemory(" in path.read_text()} == {
+        "gram.features",
+        "shards.rows",
+    }
 
 
 def test_public_names_are_there() -> None:
