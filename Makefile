@@ -75,6 +75,9 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/conditioning.py
 	$(BIN)/python bench/parse.py
 	$(BIN)/python bench/race.py
+	$(BIN)/python bench/cluster.py
+	$(BIN)/python bench/large.py
+	$(BIN)/python bench/scale.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) .venv-matrix build docs/gallery docs/generated demo results reproduction

@@ -50,6 +50,11 @@ class Problem:
     def n(self) -> int:
         return len(self.labels)
 
+    @property
+    def id_bound(self) -> int:
+        """Above the largest number of an example."""
+        return self.n
+
     @cached_property
     def total_weight(self) -> float:
         return float(self.n if self.weights is None else self.weights.sum())

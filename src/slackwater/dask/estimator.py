@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slackwater.dask.fit import ClusterFit
 from slackwater.dask.partitions import is_collection
@@ -18,6 +17,7 @@ from slackwater.estimators.parameters import Rule, check_parameters, positive
 from slackwater.fitting.training_set import TrainingSet
 
 LocalSVC = svc.SVC
+Cluster = TypeVar("Cluster", bound="SVC")
 
 
 class SVC(LocalSVC):
@@ -57,8 +57,8 @@ class SVC(LocalSVC):
         self.worker_timeout = worker_timeout
         self.on_disk = on_disk
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    @with_callbacks
+    def fit(self: Cluster, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Cluster:
         """Train on X and y.
 
         Parameters
@@ -68,12 +68,20 @@ class SVC(LocalSVC):
         y : Dask array or series of shape (n,), or array-like
             Labels, partitioned as X is.
         sample_weight : Dask array or series of shape (n,), or array-like, optional
+            What each row's slack costs.
+        X_val, y_val : None
+            Not on a cluster, where ``early_stopping=True`` holds out ``validation_fraction`` of X.
 
         Returns
         -------
         self
         """
         check_parameters(self, self._rules)
+        if X_val is not None or y_val is not None:
+            raise ValueError(
+                "X_val and y_val must be None on a cluster, got hold-out rows. early_stopping=True holds out "
+                "validation_fraction of X; slackwater.SVC takes hold-out rows."
+            )
         ClusterFit(self, X, y, sample_weight).run()
         return self
 
@@ -117,10 +125,6 @@ class SVC(LocalSVC):
     def _least_evaluations(self, solver: Any, training_set: TrainingSet, n_classes: int) -> int:
         sizes = [each.n for each in cast("Any", training_set).all_problems]
         return sum(int(solver.least_evaluations(n)) for n in sizes)
-
-    def _rows_at(self, X: Any, rows: NDArray[Any]) -> Any:
-        """X is the support vectors already."""
-        return X
 
 
 _OWN = ("worker_timeout", "on_disk", "client", "cluster_log_", "_prediction")

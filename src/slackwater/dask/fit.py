@@ -169,14 +169,14 @@ class ClusterFit:
         elif hasattr(est, "feature_names_in_"):
             del est.feature_names_in_
         est._in_pairs = est._trains_pairs(len(view.classes))
-        est._keep_model(rows, _SupportSet(support.row_numbers, support.codes, support.weights), model)
-        if support.row_numbers.max(initial=0) > np.iinfo(np.int32).max:
-            est.support_ = support.row_numbers
+        est._keep_model(rows, _SupportSet(np.arange(len(support.codes)), support.codes, support.weights), model)
+        wide = support.row_numbers.max(initial=0) > np.iinfo(np.int32).max
+        est.support_ = support.row_numbers.astype(np.int64 if wide else np.int32)
 
 
 @dataclass(frozen=True)
 class _SupportSet:
-    """The support vectors, as a training set of which every example is one."""
+    """The support vectors, as a training set that has no other examples."""
 
     kept: NDArray[np.intp]
     codes: NDArray[np.intp]

@@ -318,12 +318,8 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         if self.kernel == "precomputed":
             self.support_vectors_ = np.empty((0, 0), dtype=X.dtype)
         else:
-            self.support_vectors_ = self._rows_at(X, self.support_)
+            self.support_vectors_ = as_points(X).take(self.support_).raw
             self._prediction = PreparedSupport(self._kernel, self.support_vectors_)
-
-    def _rows_at(self, X: Any, rows: NDArray[Any]) -> Any:
-        """Some rows of the training data."""
-        return as_points(X).take(rows).raw
 
     def _keep_account(self, training_set: TrainingSet, result: AnyResult) -> None:
         found = [each.assessment for each in result.binary_results]

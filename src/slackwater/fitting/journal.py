@@ -97,7 +97,7 @@ class Journal:
         try:
             for task, kept in zip(tasks, record["tasks"], strict=True):
                 mould = [task.state, HoldoutBest.none()]
-                task.state, task.holdout_best = stored.pour(kept["state"], mould, task.problem.n)
+                task.state, task.holdout_best = stored.pour(kept["state"], mould, task.problem.id_bound)
                 task.resumed_at = task.state.step
                 if over:
                     task.reason = StopReason(kept["reason"])

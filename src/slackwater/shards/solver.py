@@ -45,6 +45,11 @@ class ShardedProblem:
     total_weight: float
     held_out: float  # weight of the examples that judge the model
 
+    @property
+    def id_bound(self) -> int:
+        """Above the largest id of an example, which has its shard's number, too."""
+        return 2**62
+
 
 @dataclass
 class Best:
