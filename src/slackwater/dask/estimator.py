@@ -25,7 +25,9 @@ class SVC(LocalSVC):
 
     Parameters
     ----------
-    C, kernel, gamma, ... :
+    C, kernel, gamma, degree, coef0, fit_intercept, shrinking, probability, class_weight, tol, max_iter, max_time, \
+max_kernel_evals, early_stopping, validation_fraction, n_iter_no_change, cache_size, warm_start, checkpoint, strategy, \
+multi_class, decision_function_shape, break_ties, n_jobs, verbose, random_state :
         As of ``slackwater.SVC``. Refused are what a cluster cannot serve: ``kernel="precomputed"``, kernels that are
         not positive semi-definite, ``probability=True``, and the strategies "sparse_kernel" and "screening".
         ``cache_size`` and ``n_jobs`` are those of the driver for its own part; by default a worker keeps kernel rows in
