@@ -17,7 +17,7 @@ PACKAGE = Path(slackwater.__file__).parent
 
 # From the ground up: a module imports from its own layer or from lower ones.
 LAYERS = [
-    {"_code_cache", "_jit", "errors"},
+    {"_code_cache", "_jit", "deadline", "errors"},
     {"workers", "memory", "votes", "files", "versions", "evaluation", "_loops"},
     {"points"},
     {"kernels"},

@@ -10,7 +10,6 @@ from slackwater.stopping import (
     HoldoutStalled,
     MaxEpochs,
     MaxEvaluations,
-    MaxSeconds,
     MaxSteps,
     Progress,
     StopReason,
@@ -27,7 +26,6 @@ def progress(steps=5, evaluations=100, seconds=1.0, **more):
     ("rule", "goes_on", "ends", "reason"),
     [
         (MaxSteps(10), progress(steps=9), progress(steps=10), StopReason.STEPS),
-        (MaxSeconds(2.0), progress(seconds=1.9), progress(seconds=2.0), StopReason.SECONDS),
         (
             MaxEvaluations(200),
             progress(evaluations=100, next_cost=100),
@@ -47,10 +45,6 @@ def test_a_rule_speaks_exactly_at_its_limit(rule, goes_on, ends, reason):
 
 def test_a_gap_not_yet_known_ends_nothing():
     assert GapBelow(0.5)(progress()) is None
-
-
-def test_a_time_limit_lets_the_first_step_happen():
-    assert MaxSeconds(0.1)(progress(steps=0, seconds=5.0)) is None
 
 
 def test_a_holdout_error_that_has_stalled_ends_the_run():

@@ -163,10 +163,10 @@ def test_runs_do_not_depend_on_the_order_of_the_rows(small_data):
 
 
 def test_a_matrix_that_has_no_room_is_refused(small_data, monkeypatch):
-    monkeypatch.setattr("sbp_paper.experiments.matrices.physical_memory", lambda: 400_000)
+    monkeypatch.setattr("sbp_paper.experiments.matrices.available_memory", lambda: 400_000)
     matrix = KernelMatrix(Selection("adult"), GAMMA)
     with pytest.raises(MemoryError, match="kernel matrix takes"), matrix():
         pass
-    monkeypatch.setattr("sbp_paper.experiments.matrices.physical_memory", lambda: 500_000)
+    monkeypatch.setattr("sbp_paper.experiments.matrices.available_memory", lambda: 500_000)
     with matrix() as held:
         assert held.matrix.nbytes == 360_000

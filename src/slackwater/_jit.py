@@ -22,6 +22,7 @@ from numba.core.cgutils import get_or_insert_function, unpack_tuple
 from numba.extending import intrinsic
 
 from slackwater._code_cache import LoopCache, writable_folder
+from slackwater.deadline import NEVER, deadline_of_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PATIENCE = 1.0  # seconds of compiling that nobody is told about
@@ -154,4 +155,14 @@ def _build(function: F, **options: Any) -> F:
         options.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
     dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = LoopCache(function)
+    compile_now = dispatcher._compile_for_args
+
+    def compile_aside(*arguments: Any, **named: Any) -> Any:
+        """Compile, or load, in a thread that a fit need not wait for when it has to end; what it makes is kept."""
+        deadline = deadline_of_thread()
+        if deadline is NEVER:
+            return compile_now(*arguments, **named)
+        return deadline.aside(lambda: compile_now(*arguments, **named))
+
+    dispatcher._compile_for_args = compile_aside
     return dispatcher  # type: ignore[no-any-return]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+from slackwater.deadline import Deadline
+
 _COUNTED_EPOCHS = 0.1  # between assessments that count
 _LEAST_RISE = 1e-3  # of the distance between bound and objective
 
@@ -65,16 +67,6 @@ class MaxSteps:
 
     def __call__(self, progress: Progress) -> StopReason | None:
         return StopReason.STEPS if progress.steps >= self.limit else None
-
-
-@dataclass(frozen=True)
-class MaxSeconds:
-    """At least one step is always made, so that there is a model."""
-
-    limit: float
-
-    def __call__(self, progress: Progress) -> StopReason | None:
-        return StopReason.SECONDS if progress.steps > 0 and progress.seconds >= self.limit else None
 
 
 @dataclass(frozen=True)
@@ -188,3 +180,10 @@ def first_reason(rules: Iterable[StoppingRule], progress: Progress) -> StopReaso
     """The first reason to stop; every rule sees the progress, because some count what they see."""
     reasons = [rule(progress) for rule in rules]
     return next((reason for reason in reasons if reason is not None), None)
+
+
+def reason_of(deadline: Deadline) -> StopReason | None:
+    """Ctrl-C or the limit of time, if one of them asks for an end."""
+    if deadline.interrupted.is_set():
+        return StopReason.INTERRUPT
+    return StopReason.SECONDS if deadline.passed() else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from slackwater.deadline import Clock as Clock
 from slackwater.expansion import Expansion
 from slackwater.history import History
 from slackwater.solvers.base import Assessment
@@ -102,37 +102,19 @@ def watched_by(*callbacks: Callback) -> Iterator[None]:
         _onlookers.reset(token)
 
 
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Show fits within this block to nobody."""
+    token = _onlookers.set(())
+    try:
+        yield
+    finally:
+        _onlookers.reset(token)
+
+
 def onlookers() -> list[Callback]:
     """Who watches fits at present, from outside of the estimator."""
     return list(_onlookers.get())
-
-
-class Clock:
-    """Seconds of training, without those spent in callbacks."""
-
-    def __init__(self, already: float = 0.0, now: Callable[[], float] = time.perf_counter) -> None:
-        self._now = now
-        self._start = now() - already
-        self._stands_still = False
-
-    def continued(self, already: float) -> Clock:
-        """A clock by the same time that starts from so many seconds."""
-        return Clock(already, self._now)
-
-    def seconds(self) -> float:
-        return self._now() - self._start
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        if self._stands_still:  # somebody pauses it already
-            yield
-            return
-        self._stands_still, stopped = True, self._now()
-        try:
-            yield
-        finally:
-            self._start += self._now() - stopped
-            self._stands_still = False
 
 
 @dataclass

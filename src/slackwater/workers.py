@@ -7,14 +7,19 @@ BLAS must then keep to one thread, or two pools fight for the same cores.
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Any, TypeVar
+
+from slackwater.deadline import INTERRUPTS, NEVER, Deadline, working_until
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -42,13 +47,13 @@ class _SingleThreadedBlas:
         self._limiter: Any = None
 
     def acquire(self) -> None:
-        with self._lock:
+        with INTERRUPTS.critical(), self._lock:
             if self._users == 0:
                 self._limiter = _controller().limit(limits=1, user_api="blas")
             self._users += 1
 
     def release(self) -> None:
-        with self._lock:
+        with INTERRUPTS.critical(), self._lock:
             self._users -= 1
             if self._users == 0:
                 self._limiter.restore_original_limits()
@@ -67,12 +72,14 @@ class Workers:
     ----------
     n_threads : int, default=1
         How many threads work at once, the caller's own among them.
+    deadline : Deadline, optional
+        What long work looks at between two pieces: ``deadline.check()``. By default it never passes.
     """
 
-    def __init__(self, n_threads: int = 1) -> None:
+    def __init__(self, n_threads: int = 1, deadline: Deadline = NEVER) -> None:
         if n_threads < 1:
             raise ValueError(f"n_threads must be >= 1, got {n_threads}. Use thread_count(n_jobs) to derive it.")
-        self.n_threads = n_threads
+        self.n_threads, self.deadline = n_threads, deadline
         self._executor: ThreadPoolExecutor | None = None
         self._entered = 0
 
@@ -90,13 +97,26 @@ class Workers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._entered -= 1
-        if self._entered:
-            return
-        if self._executor is not None:
-            self._executor.shutdown()
-            self._executor = None
-        _single_threaded_blas.release()
+        with INTERRUPTS.critical():
+            self._entered -= 1
+            if self._entered:
+                return
+            try:
+                if self._executor is not None:
+                    self._executor.shutdown()
+                    self._executor = None
+            finally:
+                _single_threaded_blas.release()
+
+    def until(self, deadline: Deadline) -> Workers:
+        """The same threads, with another deadline."""
+        other = copy.copy(self)
+        other.deadline = deadline
+        return other
+
+    def alone(self) -> Workers:
+        """The caller's thread alone, with the same deadline."""
+        return Workers(1, self.deadline)
 
     def run(self, function: Callable[[Item], Value], items: Iterable[Item]) -> list[Value]:
         """Apply ``function`` to every item and return the results in order.
@@ -106,7 +126,7 @@ class Workers:
         tasks = list(items)
         if self._executor is None or len(tasks) < 2:
             return [function(task) for task in tasks]
-        queue = _Queue(function, tasks)
+        queue = _Queue(function, tasks, self.deadline)
         helpers = min(self.n_threads, len(tasks)) - 1
         futures = [self._executor.submit(queue.drain) for _ in range(helpers)]
         try:
@@ -120,13 +140,17 @@ class Workers:
 class _Queue:
     """Tasks that threads take from one end: whoever is free takes the next, none waits for a slow one."""
 
-    def __init__(self, function: Callable[[Any], Any], tasks: list[Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[[Any], Any], tasks: list[Any], deadline: Deadline) -> None:
+        self._function, self._deadline = function, deadline
         self._results: list[Any] = [None] * len(tasks)
         self._waiting = deque(enumerate(tasks))  # popleft is atomic
         self._errors: list[Exception] = []
 
     def drain(self) -> None:
+        with working_until(self._deadline):
+            self._drain()
+
+    def _drain(self) -> None:
         while True:
             try:
                 position, task = self._waiting.popleft()
@@ -181,9 +205,29 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def physical_memory() -> int:
-    """Bytes of memory of this machine; 4 GiB where it does not tell."""
+def available_memory() -> int:
+    """Bytes that this process may use: those of the machine, or of its container if that has a limit.
+
+    4 GiB where neither tells.
+    """
     try:
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        of_machine = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
-        return 2**32
+        of_machine = 2**32
+    return min([of_machine, *_container_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))])
+
+
+def _container_limits(own: Path, root: Path) -> list[int]:
+    """The limits of memory of the control groups (versions 1 and 2) that this process is in, and of those above."""
+    limits = []
+    with contextlib.suppress(OSError, ValueError):
+        for line in own.read_text().splitlines():
+            _, controllers, group = line.split(":", 2)
+            if controllers and "memory" not in controllers.split(","):
+                continue
+            base, name = (root / "memory", "memory.limit_in_bytes") if controllers else (root, "memory.max")
+            inside = PurePosixPath(group).relative_to("/")
+            for folder in (inside, *inside.parents):  # in a container's own name space only the root is to be seen
+                with contextlib.suppress(OSError, ValueError):  # "max" is no number
+                    limits.append(int((base / folder / name).read_text()))
+    return [limit for limit in limits if limit > 0]

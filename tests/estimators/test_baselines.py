@@ -181,10 +181,11 @@ def test_smo_cut_short_names_the_violation(moons):
 
 
 @pytest.mark.parametrize("estimator", METHODS, ids=name_of)
-def test_a_nanosecond_is_enough_for_one_step(estimator, moons):
+def test_a_nanosecond_is_enough_for_a_model(estimator, moons):
     model = quietly(estimator, *moons, max_time=1e-9)
     assert model.stop_reason_ == "max_time"
-    assert model.n_iter_ == 1
+    assert model.n_iter_ >= 1
+    assert model.score(*moons) > 0.7
 
 
 # The Perceptron's first step costs nothing: every budget allows for it.

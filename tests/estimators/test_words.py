@@ -13,6 +13,7 @@ from sklearn.datasets import make_classification, make_moons
 from slackwater import SVC, SBPClassifier
 from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.outcome import short_of_gap
+from slackwater.estimators.watching import warn_unless_converged
 from slackwater.expansion import Expansion
 from slackwater.fitting.result import BinaryResult
 from slackwater.solvers.base import Assessment
@@ -123,5 +124,5 @@ def test_a_checkpoint_counts_evaluations_once(moons, tmp_path):
 def test_there_is_no_warning_where_the_last_look_finds_the_tolerance_met():
     model = SBPClassifier(tol=1e-3)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        model._warn_unless_converged([ended(2e-3, 0.0)])
-    model._warn_unless_converged([ended(3e-4, 0.0)])  # a warning would be an error here
+        warn_unless_converged(model, [ended(2e-3, 0.0)])
+    warn_unless_converged(model, [ended(3e-4, 0.0)])  # a warning would be an error here

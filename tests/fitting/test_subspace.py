@@ -16,8 +16,8 @@ from sklearn import svm
 from fitting_problems import DATA, N, few, noisy, smooth, svc
 from problems import gaussian_gram, noisy_blobs
 from slackwater import SVC
+from slackwater.deadline import Deadline
 from slackwater.errors import ConvergenceWarning
-from slackwater.fitting.context import FitContext
 from slackwater.fitting.strategies import subspace
 from slackwater.fitting.subspace import newton
 from slackwater.fitting.subspace.basis import (
@@ -31,7 +31,6 @@ from slackwater.fitting.subspace.fit import Shortage, SubspaceFit, projected
 from slackwater.fitting.subspace.newton import LocalLosses, losses_of_fewer_landmarks, minimise, search
 from slackwater.fitting.subspace.problem import SubspaceModel, SubspaceProblem
 from slackwater.solvers.coupling import Scaling
-from slackwater.stopping import StopReason
 from slackwater.workers import Workers
 
 
@@ -281,9 +280,18 @@ def test_coefficients_that_do_not_give_the_values_are_not_delivered(monkeypatch)
 
 def test_time_that_runs_out_while_a_subspace_is_tried_leaves_the_model_of_the_sample(monkeypatch):
     X, y, parameters = noisy()
-    monkeypatch.setattr(FitContext, "cut_short", lambda context: StopReason.SECONDS)
+    tried, original = [], subspace._Trial.run
+
+    def run(self, optima):
+        tried.append(len(optima))
+        return original(self, optima)
+
+    monkeypatch.setattr(subspace._Trial, "run", run)
+    monkeypatch.setattr(Deadline, "passed", lambda deadline: bool(tried))
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model = svc(**parameters).fit(X, y)
+    monkeypatch.undo()
+    assert tried
     assert (model.strategy_, model.stop_reason_) == ("sample", "max_time")
     assert model.score(X, y) > 0.7
 
@@ -300,10 +308,10 @@ def test_time_that_runs_out_in_the_last_newton_steps_leaves_the_model_so_far(mon
         return original(losses, *arguments)
 
     monkeypatch.setattr(newton, "newton_direction", counted)
-    late = lambda context: StopReason.SECONDS if steps.count(len(X)) >= 2 else None  # noqa: E731
-    monkeypatch.setattr(FitContext, "cut_short", late)
+    monkeypatch.setattr(Deadline, "passed", lambda deadline: steps.count(len(X)) >= 2)
     with pytest.warns(ConvergenceWarning, match="max_time"):
         model = svc(**parameters).fit(X, y)
+    monkeypatch.undo()
     assert steps.count(len(X)) == 2
     assert (model.stop_reason_, model.gap_, model.strategy_) == ("max_time", 1.0, "subspace")
     assert whole.gap_ < 0.2

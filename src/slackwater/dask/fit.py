@@ -15,9 +15,11 @@ from slackwater.dask.cluster import connected, grouped, rows_at, survey
 from slackwater.dask.host import Labelling
 from slackwater.dask.partitions import partitions_of
 from slackwater.dask.transport import DaskTransport, OffGridAnywhereError, Source
+from slackwater.deadline import Clock, Deadline
 from slackwater.errors import IndefiniteKernelWarning
 from slackwater.estimators.callback_support import FitTasks
 from slackwater.estimators.validation import class_factors
+from slackwater.estimators.watching import warn_unless_converged, words_of_interrupt
 from slackwater.fitting.training_set import TrainingSet, warn_if_indefinite
 from slackwater.gram.direct import DirectRows
 from slackwater.gram.ledger import EvaluationLedger
@@ -137,7 +139,8 @@ class ClusterFit:
         training_set = cast("TrainingSet", ShardedSet(session, problems, max(each.n for each in problems)))
         n_classes = len(view.classes)
         est._check_affordable(cast("Any", solver), training_set, n_classes)
-        context = est._context(cast("Any", solver), training_set, n_classes, self.seed)
+        deadline = Deadline(Clock(), math.inf if est.max_time is None else float(est.max_time))
+        context = est._context(cast("Any", solver), training_set, n_classes, self.seed, deadline)
         tasks.watch(context, lambda models: self._attributes(client, session, models))
         with context.interruptible():
             result = fit(context)
@@ -145,9 +148,9 @@ class ClusterFit:
         est._keep_account(training_set, result)
         context.done()
         tasks.end(lambda: dict(vars(est)))
-        if context.interrupted.is_set():
-            raise KeyboardInterrupt(est._words_of_interrupt())
-        est._warn_unless_converged(result.binary_results)
+        if deadline.interrupted.is_set():
+            raise KeyboardInterrupt(words_of_interrupt(est))
+        warn_unless_converged(est, result.binary_results)
 
     def _attributes(self, client: Any, session: Session, models: Any) -> dict[str, Any]:
         """The fitted attributes of models that training has come to."""

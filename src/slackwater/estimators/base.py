@@ -15,11 +15,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from slackwater.callbacks import Model, joined, watch_for
+from slackwater.callbacks import Model, joined
+from slackwater.deadline import INTERRUPTS, Clock, Deadline, working_until
+from slackwater.estimators.anytime import anytime_fit
 from slackwater.estimators.callback_support import CallbackSupport, FitTasks, with_callbacks
 from slackwater.estimators.documented import Documented
-from slackwater.estimators.layout import length, one_or_all, read_only
-from slackwater.estimators.outcome import REMEDIES, known, short_of_gap, warn_of_shortfall, weakest_reason
+from slackwater.estimators.layout import length, one_or_all, read_only, support_columns
+from slackwater.estimators.outcome import REMEDIES, known, short_of_gap, weakest_reason
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.portable import PortableClassifier
 from slackwater.estimators.validation import (
@@ -31,7 +33,8 @@ from slackwater.estimators.validation import (
     seed_of,
     with_holdout,
 )
-from slackwater.fitting.context import FitContext, ModelWatch, Persistence, Stopping
+from slackwater.estimators.watching import progress_of, warn_unless_converged, watch_of, words_of_interrupt
+from slackwater.fitting.context import FitContext, Persistence, Stopping
 from slackwater.fitting.precision import with_fast_rows
 from slackwater.fitting.result import AnyBinaryResult, AnyResult, Models, PairModels
 from slackwater.fitting.settings import Settings
@@ -47,19 +50,17 @@ from slackwater.kernels.base import Kernel
 from slackwater.kernels.registry import make_kernel
 from slackwater.points import Points, as_points
 from slackwater.prediction import PairCoefficients, PreparedSupport, threads_pay
-from slackwater.progress import Forecast, ProgressLine
 from slackwater.solvers.base import Solver
 from slackwater.stopping import (
     GapBelow,
     HoldoutStalled,
     MaxEvaluations,
-    MaxSeconds,
     MaxSteps,
     StoppingRule,
     StopReason,
 )
-from slackwater.tracing import Callback, Clock, onlookers
-from slackwater.workers import Workers, physical_memory, thread_count
+from slackwater.tracing import onlookers
+from slackwater.workers import Workers, available_memory, thread_count
 
 Classifier = TypeVar("Classifier", bound="KernelClassifier")  # what ``fit`` returns is of the class that it is of
 
@@ -105,27 +106,45 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
             After Ctrl-C, so that loops and searches end. The model reached is kept: ``stop_reason_`` "interrupted".
         """
         check_parameters(self, self._rules)
-        X = check_rows(self, X, reset=True)
-        targets = check_targets(y, length(X), sample_weight, self.class_weight)
-        seed = self._seed()
-        tasks = FitTasks(self, X, y, sample_weight)
-        with Workers(thread_count(self.n_jobs)) as workers:
+        deadline = Deadline(type(self)._make_clock(), math.inf if self.max_time is None else float(self.max_time))
+        with INTERRUPTS.raising(deadline.interrupted):
+            X = check_rows(self, X, reset=True)
+            targets = check_targets(y, length(X), sample_weight, self.class_weight)
             holdout = check_holdout(self, X_val, y_val, targets)
-            kernel, training_set = self._training_set(X, targets, seed, workers, holdout)
-            solver = self._solver(len(targets.classes))
-            self._check_affordable(solver, training_set, len(targets.classes))
-            context = self._context(solver, training_set, len(targets.classes), seed)
-            tasks.watch(context, partial(self._attributes_on_the_way, X, kernel, targets, training_set))
-            with context.interruptible():
+            tasks = FitTasks(self, X, y, sample_weight)
+            results = anytime_fit(self, X, targets, deadline, holdout, tasks)
+            tasks.end(lambda: dict(vars(self)))
+        if deadline.interrupted.is_set():
+            raise KeyboardInterrupt(words_of_interrupt(self))
+        warn_unless_converged(self, results)
+        return self
+
+    def _fit_rows(
+        self,
+        X: Any,
+        targets: Targets,
+        kernel: Kernel | None,
+        deadline: Deadline,
+        given: GivenHoldout | None = None,
+        tasks: FitTasks | None = None,
+    ) -> list[AnyBinaryResult]:
+        """Train on rows that were checked; CutShort if the deadline passes before there is a model."""
+        n_classes, seed = len(targets.classes), self._seed()
+        with Workers(thread_count(self.n_jobs), deadline) as workers, working_until(deadline):
+            training_set = self._training_set(X, targets, kernel, seed, workers, given)
+            deadline.check()
+            solver = self._solver(n_classes)
+            self._check_affordable(solver, training_set, n_classes)
+            context = self._context(solver, training_set, n_classes, seed, deadline)
+            if tasks is not None:
+                tasks.watch(context, partial(self._attributes_on_the_way, X, kernel, targets, training_set))
+            try:
                 result = self._train(context)
+            finally:
+                context.done()
         self._keep_fitted(X, kernel, targets, training_set, result.models)
         self._keep_account(training_set, result)
-        context.done()
-        tasks.end(lambda: dict(vars(self)))
-        if context.interrupted.is_set():
-            raise KeyboardInterrupt(self._words_of_interrupt())
-        self._warn_unless_converged([known(each, training_set.certified) for each in result.binary_results])
-        return self
+        return [known(each, training_set.certified) for each in result.binary_results]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Values of the decision function, ±1 at the margin.
@@ -179,26 +198,36 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
     def _seed(self) -> int:
         return seed_of(self.random_state)
 
+    def _make_kernel(self, X: Any) -> Kernel | None:
+        """The kernel of these rows; None where its values are given."""
+        if self.kernel == "precomputed":
+            return None
+        return make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, points=as_points(X))
+
     def _training_set(
-        self, X: Any, targets: Targets, seed: int, workers: Workers, given: GivenHoldout | None = None
-    ) -> tuple[Kernel | None, TrainingSet]:
+        self,
+        X: Any,
+        targets: Targets,
+        kernel: Kernel | None,
+        seed: int,
+        workers: Workers,
+        given: GivenHoldout | None = None,
+    ) -> TrainingSet:
         rng = np.random.default_rng(seed)
         held_out = self.validation_fraction if self.early_stopping else 0.0
         check_kernel = type(self)._check_kernel
-        if self.kernel == "precomputed":
-            return None, precomputed_training_set(X, targets.codes, targets.weights, held_out, rng, check_kernel)
-        points, rows = as_points(X), with_holdout(X, targets, given)
-        kernel = make_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, points=points)
-        if given is not None:
-            points = as_points(rows.X)
-        return kernel, feature_training_set(
-            points, kernel, *rows[1:3], held_out, *self._memory(), workers, rng, check_kernel, rows.held_out
+        if kernel is None:
+            return precomputed_training_set(X, targets.codes, targets.weights, held_out, rng, check_kernel)
+        rows, memory = with_holdout(X, targets, given), self._memory()
+        points = as_points(rows.X)
+        return feature_training_set(
+            points, kernel, *rows[1:3], held_out, *memory, workers, rng, check_kernel, rows.held_out
         )
 
     def _memory(self) -> tuple[int, int]:
         """Bytes for rows that are kept, and for a whole matrix that is nearly sparse."""
         if self.cache_size is None:
-            memory = physical_memory()
+            memory = available_memory()
             return memory // 6, memory // 3
         given = int(self.cache_size * 2**20)
         return given, given
@@ -219,7 +248,9 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         problems = 1 if n_classes == 2 else n_classes
         return int(training_set.rows.n * solver.rows_a_step) * problems
 
-    def _context(self, solver: Solver, training_set: TrainingSet, n_classes: int, seed: int) -> FitContext:
+    def _context(
+        self, solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, deadline: Deadline
+    ) -> FitContext:
         """This fit, as everyone who takes part in it sees it."""
         return FitContext(
             solver,
@@ -233,9 +264,9 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
                 keep=bool(self.warm_start),
             ),
             settings=self._settings,
-            clock=type(self)._make_clock(),
-            watchers=[*self._progress(), *onlookers()],
-            watch=self._watch(training_set),
+            deadline=deadline,
+            watchers=[*progress_of(self), *onlookers()],
+            watch=watch_of(self, training_set),
         )
 
     def _train(self, context: FitContext) -> AnyResult:
@@ -244,17 +275,6 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         tol, steps = None if context.persistence.used else float(self.tol), None if unlimited else int(self.max_iter)
         training_set = with_fast_rows(context.solver, context.training_set, tol, steps, context.settings.near_rows)
         return train(context, float(self.tol), training_set)
-
-    def _progress(self) -> list[Callback]:
-        """A line of progress, if one is wanted."""
-        if not self.verbose:
-            return []
-        steps = None if self.max_iter is None or self.max_iter == -1 else int(self.max_iter)
-        return [ProgressLine(None, Forecast(self.max_time, self.tol, steps, self.max_kernel_evals), self.verbose > 1)]
-
-    def _watch(self, training_set: TrainingSet) -> ModelWatch | None:
-        callback = getattr(self, "callback", None)  # not every estimator has one
-        return None if callback is None else watch_for(callback, training_set.kept)
 
     def _goals(self, tol: float) -> list[StoppingRule]:
         """What training is meant to reach; the other rules are budgets."""
@@ -272,19 +292,12 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         """How to train longer."""
         return REMEDIES.get(reason, "train longer")
 
-    def _words_of_interrupt(self) -> str:
-        kept = self.warm_start or self.checkpoint is not None
-        further = "fit goes on from here" if kept else "to be continued, it needs warm_start=True or a checkpoint"
-        return f"the model reached is kept and usable (stop_reason_ is {self.stop_reason_!r}); {further}."
-
     def _limits(self) -> list[StoppingRule]:
         rules: list[StoppingRule] = [HoldoutStalled(self.n_iter_no_change)] if self.early_stopping else []
         if self.max_iter is not None and self.max_iter != -1:
             rules.append(MaxSteps(self.max_iter))
         if self.max_kernel_evals is not None:
             rules.append(MaxEvaluations(self.max_kernel_evals))
-        if self.max_time is not None:
-            rules.append(MaxSeconds(self.max_time))
         return rules
 
     # ---- what a fit leaves behind
@@ -343,11 +356,6 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
             return 0
         return int(self.n_kernel_evals_) if previous.data == result.previous.data else 0
 
-    def _warn_unless_converged(self, results: Sequence[AnyBinaryResult]) -> None:
-        reason = weakest_reason(results)
-        shortfall = self._shortfall(results) if reason in REMEDIES else ""
-        warn_of_shortfall(results, shortfall, self._remedy(reason), self._or_else())
-
     # ---- prediction
 
     def _values(self, X: Any) -> NDArray[np.float64]:
@@ -389,12 +397,4 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         return {name: value for name, value in super().__getstate__().items() if name != "_prediction"}
 
     def _support_columns(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Kernel values with the support vectors, out of those with all training rows or with them alone."""
-        if X.shape[1] == self.n_features_in_:
-            return X[:, self.support_]
-        if X.shape[1] == len(self.support_):
-            return X
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-            f"input: kernel values with all training rows, or with the {len(self.support_)} support vectors alone."
-        )
+        return support_columns(self, X)

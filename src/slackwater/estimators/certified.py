@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from slackwater.deadline import Deadline
 from slackwater.estimators.base import KernelClassifier
 from slackwater.estimators.layout import length, one_or_all
 from slackwater.estimators.validation import Targets, check_rows, check_targets, same_rows, take
@@ -73,10 +74,11 @@ class CertifiedClassifier(KernelClassifier):
 
     def _gaps(self, X: Any, problems: FittedProblems, workers: Workers) -> list[float]:
         solver = self._solver(problems.n_classes)
-        context = self._context(solver, problems.training_set, problems.n_classes, self._seed())
+        deadline = Deadline(type(self)._make_clock())
+        context = self._context(solver, problems.training_set, problems.n_classes, self._seed(), deadline)
         with context.interruptible():
             gaps = proven_gaps(context, self._evaluated(X, problems, workers))
-        if context.interrupted.is_set():
+        if deadline.interrupted.is_set():
             raise KeyboardInterrupt("gap_ is what it was before.")
         return gaps
 

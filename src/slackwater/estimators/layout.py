@@ -28,3 +28,15 @@ def one_or_all(values: list[float]) -> Any:
 
 def length(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def support_columns(estimator: Any, X: NDArray[Any]) -> NDArray[Any]:
+    """Kernel values with the support vectors, out of those with all training rows or with them alone."""
+    if X.shape[1] == estimator.n_features_in_:
+        return X[:, estimator.support_]
+    if X.shape[1] == len(estimator.support_):
+        return X
+    raise ValueError(
+        f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features "
+        f"as input: kernel values with all training rows, or with the {len(estimator.support_)} support vectors alone."
+    )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from slackwater.deadline import Deadline
 from slackwater.estimators.outcome import short_of_gap
 from slackwater.estimators.parameters import COMMON, Rule, flag, hard_margin_or_positive, is_flag, one_of, optional
 from slackwater.estimators.probabilities import Probabilities
@@ -99,8 +100,9 @@ class SVC(Probabilities):
         it takes many (fewer where rows are very long), or on the working set of a small problem. -1 sets no limit, as
         in scikit-learn.
     max_time : float, optional
-        Stop after this many seconds. When this or another budget runs out, the model is the best one so far: by its
-        error on examples that it was not trained on, while there are any, else by its objective.
+        Stop after this many seconds, of ``fit`` as a whole. When this or another budget runs out, the model is the best
+        one so far: by its error on examples that it was not trained on, while there are any, else by its objective.
+        Where all rows cannot be done with in time, it is that of a sample of them, the largest that can.
     max_kernel_evals : int, optional
         Stop before computing more kernel values than this in one call of ``fit``.
     early_stopping : bool, default=False
@@ -161,7 +163,7 @@ class SVC(Probabilities):
         Whether ``gap_`` is a proof (up to rounding) rather than an estimate.
     strategy_ : str
         The strategy that made the model, or several if pairs of classes differ; "sample" where a budget ended the fit
-        while the sample was being solved.
+        with the model of a sample of the rows.
     decisions_ : sequence of Decision
         What was measured to choose the strategy, its limit, and the outcome: taken, declined or forced. Prints as a
         table; ``decisions_.to_pandas()`` is a data frame.
@@ -288,8 +290,10 @@ class SVC(Probabilities):
     def _limits(self) -> list[StoppingRule]:
         return [*super()._limits(), BoundStalled()]
 
-    def _context(self, solver: Solver, training_set: TrainingSet, n_classes: int, seed: int) -> FitContext:
-        context = super()._context(solver, training_set, n_classes, seed)
+    def _context(
+        self, solver: Solver, training_set: TrainingSet, n_classes: int, seed: int, deadline: Deadline
+    ) -> FitContext:
+        context = super()._context(solver, training_set, n_classes, seed, deadline)
         if not training_set.certified:
             context.stopping = replace(context.stopping, make_goals=lambda tol: [ViolationBelow(tol)])
         context.strategy = self.strategy

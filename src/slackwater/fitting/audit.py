@@ -38,14 +38,18 @@ class Audit:
     rounded: Stratum  # active examples, known from rounded values only
 
     @classmethod
-    def of(cls, active: ActiveSet) -> Audit:
-        """Draw the examples and compute their responses."""
+    def of(cls, active: ActiveSet, brief: bool = False) -> Audit:
+        """Draw the examples and compute their responses; of few of them, where time is up."""
         solution, settings, rng = active.solution, active.context.settings.audit, active.context.rng
         evaluations = int(settings.share_of_evaluations * solution.features.ledger.train)
         room = max(evaluations, settings.min_evaluations) // max(len(solution.support()), 1)
+        least_nearest, least_others = settings.min_nearest, settings.min_others
+        if brief:
+            room = settings.brief_evaluations // max(len(solution.support()), 1)
+            least_nearest = least_others = settings.min_brief
         screened = active.screened
         screened = screened[np.argsort(solution.last_margins[screened], kind="stable")]
-        nearest = max(settings.min_nearest, room // 2)
+        nearest = max(least_nearest, room // 2)
 
         def stratum(group: IndexArray, most: int) -> Stratum:
             drawn = rng.permutation(group)[:most]
@@ -57,9 +61,9 @@ class Audit:
             settings,
             (
                 stratum(screened[:nearest], nearest),
-                stratum(screened[nearest:], max(settings.min_others, room // 2)),
+                stratum(screened[nearest:], max(least_others, room // 2)),
             ),
-            stratum(rounded, max(settings.min_others, room // 4)),
+            stratum(rounded, max(least_others, room // 4)),
         )
 
     @property

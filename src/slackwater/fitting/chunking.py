@@ -8,13 +8,13 @@ up to a thousand examples, or where most become support vectors, all are in the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import NEVER, CutShort, Deadline
 from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decision
@@ -29,7 +29,7 @@ from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling
 from slackwater.solvers.dual_form import DualPoint
-from slackwater.stopping import GapBelow, MaxSeconds, NearOptimal, Progress, StoppingRule, StopReason, first_reason
+from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason, reason_of
 from slackwater.tracing import Snapshot, snapshot
 
 NAME = "exact"
@@ -48,7 +48,7 @@ class Chunking:
     settings: ChunkingSettings
     seed: int
     memory: SpareMemory
-    cut_short: Callable[[], bool] = lambda: False  # whether time is up
+    deadline: Deadline = NEVER
     shared: WorkingSet | None = None  # that of an earlier problem of the same examples
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class Chunking:
             self.upper[members],
             self.alpha[members],
             self.responses[members],
-            self.cut_short,
+            self.deadline,
         )
         ended = dual.solve(tolerance)
         self._count_drift(float((dual.alpha - self.alpha[members]) @ (dual.responses - self.responses[members])))
@@ -204,6 +204,15 @@ class Chunking:
         """The dual point itself, with the bias of the optimality conditions, as LIBSVM has it."""
         return assessed(self.coupling, self.labels, self.upper, self.alpha, self.responses)
 
+    def assess_working_set(self) -> Assessment:
+        """The same, as far as it is known without a test of the others: the losses of the working set stand for all."""
+        members = self.working.indices
+        labels, upper, alpha = self.labels[members], self.upper[members], self.alpha[members]
+        found = assessed(self.coupling, labels, upper, alpha, self.responses[members])
+        half_norm = 0.5 / found.margin**2
+        losses = (found.objective - half_norm) * float(self.upper.sum()) / float(upper.sum())
+        return found._replace(objective=half_norm + losses).with_bound(0.0)
+
 
 def assessed(
     coupling: Coupling,
@@ -242,11 +251,12 @@ def fit(context: FitContext, features: Features) -> FitResult | None:
     results: list[BinaryResult] = []
     working: WorkingSet | None = None
     for number, problem in enumerate(problems):
-        limits = _limits_of(context, len(problems) - number)
-        chunking = _chunking(context, features, problem, limits, working)
+        spent = context.clock.seconds()
+        share = max(context.deadline.limit - spent, 0.0) / (len(problems) - number)
+        chunking = _chunking(context, features, problem, context.deadline.within(spent + share), working)
         working = chunking.working
         others = [each.expansion for each in results], len(problems) - number - 1
-        result = _solved(context, chunking, problem, number, limits, others)
+        result = _solved(context, chunking, problem, number, others)
         if result is None:
             break
         results.append(result)
@@ -255,25 +265,11 @@ def fit(context: FitContext, features: Features) -> FitResult | None:
     return FitResult(results, context.recorder) if len(results) == len(problems) else None
 
 
-def _limits_of(context: FitContext, left: int) -> list[StoppingRule]:
-    """The budgets of the next of so many problems that are left: its share of the time."""
-    spent = context.clock.seconds()
-    return [
-        MaxSeconds(spent + max(rule.limit - spent, 0.0) / left) if isinstance(rule, MaxSeconds) else rule
-        for rule in context.stopping.make_limits()
-    ]
-
-
 def _chunking(
-    context: FitContext, features: Features, problem: Problem, limits: list[StoppingRule], shared: WorkingSet | None
+    context: FitContext, features: Features, problem: Problem, deadline: Deadline, shared: WorkingSet | None
 ) -> Chunking:
     solver = context.solver
-
-    def cut_short() -> bool:
-        progress = Progress(steps=1, evaluations=0, seconds=context.clock.seconds())
-        late = any(isinstance(rule, MaxSeconds) and rule(progress) is not None for rule in limits)
-        return late or context.interrupted.is_set()
-
+    features = replace(features, workers=features.workers.until(deadline))
     return Chunking(
         features,
         problem.labels,
@@ -283,7 +279,7 @@ def _chunking(
         context.settings.chunking,
         context.seed,
         context.spare_memory,
-        cut_short,
+        deadline,
         shared,
     )
 
@@ -293,7 +289,6 @@ def _solved(
     chunking: Chunking,
     problem: Problem,
     number: int,
-    limits: list[StoppingRule],
     others: tuple[list[Expansion], int],
 ) -> BinaryResult | None:
     """One binary problem; None where its working set becomes too large. ``others``: models done, problems to come."""
@@ -302,8 +297,13 @@ def _solved(
     goal: StoppingRule = NearOptimal(allowed, default.matrix_gap, default.finest * allowed)
     if stated is not None:
         goal, allowed = GapBelow(stated), 10.0 * stated
-    rounds = _Rounds(context, chunking, [goal, *limits], number, *others)
-    ended = rounds.run(allowed)
+    rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()], number, *others)
+    try:
+        ended = rounds.run(allowed)
+    except CutShort as cut:
+        if not chunking.alpha.any():
+            raise
+        ended = rounds.left_at(cut)
     if ended is None:
         return None
     for row in rounds.rows:
@@ -315,7 +315,7 @@ def _solved(
         scaled = solver.assess(problem, point)
         if scaled.objective < assessment.objective:  # at the worst, the larger class everywhere
             expansion, assessment = solver.expansion(problem, point), scaled
-    return BinaryResult(expansion, assessment, reason, rounds.made)
+    return BinaryResult(expansion, assessment, reason, rounds.made, rounds.certified)
 
 
 @dataclass
@@ -330,6 +330,13 @@ class _Rounds:
     to_come: int  # problems after it
     made: int = 0
     rows: list[Snapshot] = field(default_factory=list)
+    certified: bool = True
+
+    def left_at(self, cut: CutShort) -> tuple[Assessment, StopReason]:
+        """What is known of the working set's solution where examples outside of it could not be tested any more."""
+        self.certified = False
+        assessment = self.chunking.assess_working_set()
+        return assessment, StopReason.INTERRUPT if cut.interrupted else StopReason.SECONDS
 
     def run(self, allowed: float) -> tuple[Assessment, StopReason] | None:
         chunking, whole = self.chunking, self.chunking.n <= self.chunking.settings.max_at_once
@@ -382,7 +389,7 @@ class _Rounds:
         context.show(self.rows[-1], progress)
         if context.show_models(self.made, lambda: self._models(assessment)):
             return first_reason(self.rules, progress) or StopReason.CALLBACK
-        return first_reason(self.rules, progress) or (StopReason.INTERRUPT if context.interrupted.is_set() else None)
+        return first_reason(self.rules, progress) or reason_of(self.chunking.deadline)
 
     def _models(self, assessment: Assessment) -> list[Expansion]:
         """Those of all problems; of the problems to come, a function that claims no example."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import INTERRUPTS, Clock, Deadline
 from slackwater.expansion import Expansion
 from slackwater.fitting.decisions import Decision, Decisions, decide
 from slackwater.fitting.fallback import Fallback
@@ -24,9 +25,10 @@ from slackwater.fitting.training_set import TrainingSet
 from slackwater.gram.source import Forgetful
 from slackwater.memory import SpareMemory
 from slackwater.solvers.base import Solver
-from slackwater.solvers.drive import Task, drive, interrupt_flag
-from slackwater.stopping import Progress, StoppingRule, StopReason
-from slackwater.tracing import Callback, Clock, DecisionWatcher, Recorder, Snapshot, StageWatcher, Watch
+from slackwater.solvers.drive import Task, drive
+from slackwater.solvers.dual_blocks import DualBlocks
+from slackwater.stopping import Progress, StoppingRule, StopReason, reason_of
+from slackwater.tracing import Callback, DecisionWatcher, Recorder, Snapshot, StageWatcher, Watch
 from slackwater.workers import Workers
 
 
@@ -76,8 +78,7 @@ class FitContext:
     watch: ModelWatch | None = None  # the user's callbacks
     called_off: threading.Event = field(default_factory=threading.Event)  # by a callback that returned True
     recorder: Recorder = field(default_factory=Recorder)
-    clock: Clock = field(default_factory=Clock)
-    interrupted: threading.Event = field(default_factory=threading.Event)
+    deadline: Deadline = field(default_factory=lambda: Deadline(Clock()))
     decisions: Decisions = field(default_factory=Decisions)
     fallbacks: dict[int, Fallback] = field(default_factory=dict)  # the best models of the sample, by problem
     stages: int = 0  # driven so far
@@ -85,10 +86,18 @@ class FitContext:
     journal: Journal | None = None  # of a fit with a checkpoint, once it has begun
     spare_memory: SpareMemory = field(default_factory=SpareMemory)  # for the fits of several pairs of classes
 
+    def __post_init__(self) -> None:
+        if isinstance(self.solver, DualBlocks):  # whose steps can be long
+            self.solver = replace(self.solver, deadline=self.deadline)
+
+    @property
+    def clock(self) -> Clock:
+        return self.deadline.clock
+
     @contextmanager
     def interruptible(self) -> Iterator[None]:
         """Ctrl-C brings the fit to an early end, with a model, also between its stages."""
-        with interrupt_flag() as self.interrupted:
+        with INTERRUPTS.raising(self.deadline.interrupted):
             yield
 
     @cached_property
@@ -183,14 +192,9 @@ class FitContext:
         return tasks
 
     def cut_short(self) -> StopReason | None:
-        """Ctrl-C or a limit of time, if it asks for an end."""
-        if self.interrupted.is_set():
-            return StopReason.INTERRUPT
-        if self.called_off.is_set():
-            return StopReason.CALLBACK
-        progress = Progress(steps=1, evaluations=0, seconds=self.clock.seconds(), next_cost=0)
-        late = any(rule(progress) is StopReason.SECONDS for rule in self.stopping.make_limits())
-        return StopReason.SECONDS if late else None
+        """Ctrl-C, a callback or the limit of time, if it asks for an end."""
+        reason = reason_of(self.deadline)
+        return StopReason.CALLBACK if reason is None and self.called_off.is_set() else reason
 
     def solve_stage(self, tasks: Sequence[Task], training_set: TrainingSet) -> bool:
         """One stage of a fit that has several: solve; whether all problems came to their tolerance.
@@ -209,7 +213,7 @@ class FitContext:
         for task in tasks:
             if task.reason is not StopReason.TOLERANCE and task.assessment is not None:
                 task.assessment = self.solver.restore_best(task.problem, task.state, task.assessment)
-        if self.interrupted.is_set():  # a stage that has come to its end is not the end of the fit
+        if self.deadline.interrupted.is_set():  # a stage that has come to its end is not the end of the fit
             for task in tasks:
                 task.reason = StopReason.INTERRUPT
         # A stage whose hold-out error has stalled is as good as solved: the next one has more examples.
@@ -230,7 +234,6 @@ class FitContext:
 
         def advance(keeper: Keeper | None = None) -> None:
             kept = [] if keeper is None else [keeper]
-            self.clock = self.clock if keeper is None else keeper.clock
             drive(
                 self.solver,
                 tasks,
@@ -239,17 +242,18 @@ class FitContext:
                 self.clock,
                 [*self.callbacks, *kept],
                 workers,
-                self.interrupted,
+                self.deadline,
                 watch,
                 keeper,
                 None if self.holdout is None else self.holdout.judge(training_set.kept),
+                torn=not self.persistence.used,
             )
 
         if self.journal is None:
             advance()
         else:
             held = [each for each in (training_set.rows, self.holdout) if isinstance(each, Forgetful)]
-            self.clock = self.journal.run(self.solver, tasks, held, self.clock, advance)
+            self.journal.run(self.solver, tasks, held, self.clock, advance)
         if self.holdout is not None:
             for task in tasks:
                 self.holdout.consider(task, training_set.kept)

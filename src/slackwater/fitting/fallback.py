@@ -20,6 +20,8 @@ from slackwater.objectives import hinge_total
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.incumbent import Incumbent
 
+_MAX_VALUES = 2**22  # kernel values of a comparison: time is up
+
 
 class Fallback(NamedTuple):
     """The best model of a sample, by examples of it that no block had held."""
@@ -54,10 +56,11 @@ def with_fallbacks(
         for number, problem in enumerate(training_set.problems(n_classes)):
             found = fallbacks.get(number)
             if found is not None and not results[number].reason.reached:
+                room = _MAX_VALUES // len(results) // (len(found.names) + len(results[number].expansion.support) + 1)
                 support = np.array([place[int(name)] for name in found.names], dtype=np.intp)
                 expansion = Expansion(support, found.coefficients, found.bias)
                 results[number] = _better(
-                    results[number], expansion, found.norm, features, problem.labels, comparison_examples, C
+                    results[number], expansion, found.norm, features, problem.labels, comparison_examples[:room], C
                 )
     return results
 

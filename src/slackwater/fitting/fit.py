@@ -7,8 +7,11 @@ out examples, are exact. Measurements that speak for or against a strategy are d
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from slackwater.deadline import CutShort
 from slackwater.fitting import chunking
 from slackwater.fitting.audit import Audit
 from slackwater.fitting.context import FitContext
@@ -111,7 +114,7 @@ def _exact_from_scratch(context: FitContext) -> bool:
 def _stationary(context: FitContext) -> FitResult:
     """An indefinite kernel: a stationary point, by the rows as they are."""
     solver, stated = context.solver, context.stopping.tol
-    context.solver = StationaryBlocks(solver.C, solver.coupling, solver.problems)
+    context.solver = StationaryBlocks(solver.C, solver.coupling, solver.problems, solver.deadline)
     tol = context.settings.tolerance.exact_violation if stated is None else stated
     return exact.on_rows_of(context.training_set.features, context, tol)
 
@@ -124,25 +127,31 @@ def _by_strategies(context: FitContext) -> FitResult:
     if results is None:
         return exact.from_scratch(context)
     comparison_examples = np.random.default_rng(context.seed).permutation(context.training_set.order)
-    results = with_fallbacks(
-        results,
-        context.fallbacks,
-        context.training_set,
-        context.n_classes,
-        context.solver.C,
-        comparison_examples[: context.settings.fallback_examples],
-    )
+    with context.deadline.shielded():
+        results = with_fallbacks(
+            results,
+            context.fallbacks,
+            context.training_set,
+            context.n_classes,
+            context.solver.C,
+            comparison_examples[: context.settings.fallback_examples],
+        )
     return FitResult(results, context.recorder, strategy=strategy)
 
 
 def _first_that_serves(start: Start) -> tuple[list[BinaryResult] | None, str]:
     """The models of the first strategy that serves, and its name."""
     context = start.context
+    if math.isfinite(context.deadline.limit) and context.stopping.tol is None and not context.persistence.used:
+        _ = start.sample  # solved first: its models are there where a strategy takes too long
     tried = PROVING if context.stopping.tol is not None else ORDER
     for strategy in tried:
         if context.strategy not in ("auto", strategy.NAME):
             continue
-        results = strategy.attempt(start)
+        try:
+            results = strategy.attempt(start)
+        except CutShort:
+            return _unfinished(start), SAMPLE
         if results is not None:
             return results, strategy.NAME
         if start.ended is not None:
@@ -151,8 +160,11 @@ def _first_that_serves(start: Start) -> tuple[list[BinaryResult] | None, str]:
 
 
 def _unfinished(start: Start) -> list[BinaryResult]:
-    """The models of the sample, or of what it has grown to, when a budget ended the fit."""
-    results = Audit.of(start.sample.active).results()
+    """The models of the sample, or of what it has grown to, when a budget ended the fit; CutShort if there are none."""
+    if "sample" not in start.__dict__:
+        raise CutShort(start.context.deadline.interrupted.is_set())
+    with start.context.deadline.shielded():
+        results = Audit.of(start.sample.active, brief=start.ended is not None).results()
     return [each._replace(reason=start.ended) if each.reason.reached and start.ended else each for each in results]
 
 

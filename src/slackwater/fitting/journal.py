@@ -108,7 +108,8 @@ class Journal:
         self._ledger.totals["train"] = saved.evaluations
         for row in rows_of(saved.history):
             self._recorder.assessed(row)
-        return clock.continued(saved.seconds)
+        clock.go_on_from(saved.seconds)
+        return clock
 
     def _require_stored(self) -> Stored:
         if self._stored is None:

@@ -16,15 +16,17 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import CutShort, Deadline
 from slackwater.expansion import Expansion
 from slackwater.fitting import small_pairs
 from slackwater.fitting.context import FitContext, ModelWatch, Persistence
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import fit
 from slackwater.fitting.result import BinaryResult, Models, PairModels, PairResult, PairsResult, Previous
+from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.strategies import exact
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.stopping import MaxEvaluations, MaxSeconds, Progress, StoppingRule
+from slackwater.stopping import MaxEvaluations, Progress, StoppingRule
 from slackwater.tracing import Recorder
 from slackwater.workers import Workers
 
@@ -56,6 +58,7 @@ def fit_pairs(context: FitContext) -> PairsResult:
         joint.strategies.append(small_pairs.NAME)
         joint.show_solved_together(len(solved))
     joint.fit_others([pair for pair in pairs_of(context.n_classes) if pair.number not in solved])
+    joint.fill_up([pair for pair in pairs_of(context.n_classes) if pair.number not in joint.results])
     return joint.result()
 
 
@@ -89,6 +92,25 @@ class _Joint:
                 self._fit(pair, None)
         else:
             features.workers.run(lambda pair: self._fit(pair, Workers()), ordered)
+
+    def fill_up(self, pairs: Sequence[Pair]) -> None:
+        """Pairs that the deadline left without a model have that of some examples of each class."""
+        if not pairs:
+            return
+        reason, most = self.context.cut_short(), self.context.settings.pairs.max_filled_up
+        if reason is None or len(pairs) > most:
+            raise CutShort(self.context.deadline.interrupted.is_set())
+        found, chosen, models = small_pairs.of_few_examples(self.context)
+        if len(found) < len(self.models.biases):
+            raise CutShort(self.context.deadline.interrupted.is_set())
+        codes = self.context.training_set.codes
+        for pair in pairs:
+            support, coefficients = models.of(pair.first, pair.second, codes[chosen])
+            bias = float(models.biases[pair.number])
+            self.models.put(pair.first, pair.second, codes, chosen[support], coefficients, bias)
+            assessment = found[pair.number].assessment.with_bound(0.0)
+            self.results[pair.number] = PairResult(assessment, reason, 1, certified=False)
+        self.strategies.append(SAMPLE)
 
     def _size(self, pair: Pair) -> int:
         return int(self.sizes[pair.first] + self.sizes[pair.second])
@@ -135,10 +157,15 @@ class _Joint:
         return np.flatnonzero(np.isin(self.context.training_set.codes, (pair.first, pair.second)))
 
     def _fit(self, pair: Pair, workers: Workers | None) -> None:
+        if self.context.cut_short():
+            return
         count = self.context.n_classes * (self.context.n_classes - 1) // 2
         self.context.stage(f"classes {pair.first} and {pair.second}, pair {len(self.results) + 1} of {count}")
         context = self._context_of(pair, workers)
-        found = fit(context)
+        try:
+            found = fit(context)
+        except CutShort:  # before there was a model
+            return
         (result,) = found.binary_results
         indices = self._indices_of(pair)
         with self._one_at_a_time:
@@ -159,13 +186,17 @@ class _Joint:
 
     def _context_of(self, pair: Pair, workers: Workers | None) -> FitContext:
         context, settings = self.context, self.context.settings
-        limits = self.budget.limits_of(pair.number)
+        limits, deadline = self.budget.limits_of(pair.number)
+        features = context.training_set.features
+        if features is not None:
+            workers = (workers or features.workers).until(deadline)
         chunking = replace(settings.chunking, max_examples=settings.pairs.max_chunked)
         return replace(
             context,
             training_set=training_set_of(context.training_set, pair, workers),
             n_classes=2,
             stopping=replace(context.stopping, make_limits=limits),
+            deadline=deadline,
             persistence=self._persistence_of(pair),
             watch=self._watch_of(pair, self._indices_of(pair)),
             settings=replace(settings, chunking=chunking),
@@ -220,27 +251,24 @@ class _Budget:
         """The pairs to come, by number, with their sizes; so many of them at a time."""
         self._waiting, self._threads = dict(sizes), threads
 
-    def limits_of(self, number: int) -> Callable[[], list[StoppingRule]]:
-        """What makes the limits of a pair, which begins now."""
+    def limits_of(self, number: int) -> tuple[Callable[[], list[StoppingRule]], Deadline]:
+        """What makes the limits of a pair, which begins now, and its deadline."""
         share = self._waiting[number] / sum(self._waiting.values())
         del self._waiting[number]
-        spent = self._context.clock.seconds()
+        deadline, spent = self._context.deadline, self._context.clock.seconds()
+        own = deadline.within(spent + max(deadline.limit - spent, 0.0) * min(1.0, share * self._threads))
         given = self._context.stopping.make_limits
         limit = None
         if self._evaluations is not None:
             limit = self._ledger.limit = self._ledger.train + int((self._evaluations - self._ledger.train) * share)
 
         def limits() -> list[StoppingRule]:
-            rules = []
-            for rule in given():
-                if isinstance(rule, MaxSeconds):
-                    rule = MaxSeconds(spent + max(rule.limit - spent, 0.0) * min(1.0, share * self._threads))
-                elif isinstance(rule, MaxEvaluations) and limit is not None:
-                    rule = MaxEvaluations(limit)
-                rules.append(rule)
-            return rules
+            rules = given()
+            if limit is None:
+                return rules
+            return [MaxEvaluations(limit) if isinstance(rule, MaxEvaluations) else rule for rule in rules]
 
-        return limits
+        return limits, own
 
 
 def training_set_of(training_set: TrainingSet, pair: Pair, workers: Workers | None = None) -> TrainingSet:

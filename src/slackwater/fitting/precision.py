@@ -59,6 +59,6 @@ def near_rows(features: Features, settings: NearRowsSettings, rng: np.random.Gen
         return None
     if share_above_cutoff(features, rng) > settings.max_share:
         return None
-    leaves = Leaves(points)
+    leaves = Leaves(points, features.workers.deadline)
     near = leaves.share_near(features.kernel.squared_cutoff(CUTOFF))
     return None if near > settings.max_near else NearRows(features, leaves)

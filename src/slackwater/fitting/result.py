@@ -55,6 +55,12 @@ class PairModels:
     def copy(self) -> PairModels:
         return PairModels(self.coefficients.copy(), self.biases.copy())
 
+    def of(self, first: int, second: int, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The support of a pair's model, and its coefficients."""
+        own = np.where(codes == first, self.coefficients[second - 1], self.coefficients[first])
+        support = np.flatnonzero(((codes == first) | (codes == second)) & (own != 0.0))
+        return support, own[support]
+
     def put(
         self,
         first: int,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import CutShort
 from slackwater.fitting.active_set import ActiveSet
 from slackwater.fitting.comparison import compare
 from slackwater.fitting.compression import choose_compression
@@ -81,9 +83,12 @@ class Start:
     @cached_property
     def sample(self) -> Sample:
         """The sample's solution; strategies that are declined may leave it grown."""
-        training_set = self.context.training_set
-        everyone = np.arange(training_set.n)
-        return solve_sample(self.context, training_set.arranged(everyone, training_set.rows, self.features.on_grid()))
+        training_set, deadline = self.context.training_set, self.context.deadline
+        everyone, features = np.arange(training_set.n), self.features
+        deadline.check()
+        features = features.on_grid()
+        deadline.check()
+        return solve_sample(self.context, training_set.arranged(everyone, training_set.rows, features))
 
     @property
     def ended(self) -> StopReason | None:
@@ -100,6 +105,7 @@ def solve_sample(context: FitContext, whole: TrainingSet) -> Sample:
     settings = context.settings
     shuffled = shuffled_by_class(whole, settings.sample.min_per_class, context.rng)
     size = _sample_size(whole.n, settings.sample)
+    context.deadline.check()
     solution = DualSolution(context.solver, whole, context.n_classes)
     active = ActiveSet(context, solution, np.sort(shuffled[:size]))
     context.stage(f"solving a sample of {size:,} of {whole.n:,} examples")
@@ -109,7 +115,8 @@ def solve_sample(context: FitContext, whole: TrainingSet) -> Sample:
     models = _models_at_gaps(active, gaps)
     sample.reached = len(models) == len(gaps)
     if sample.reached and len(unseen):
-        sample.tol = _chosen_gap(context, active, models, unseen)
+        with suppress(CutShort):
+            sample.tol = _chosen_gap(context, active, models, unseen)
     return sample
 
 

@@ -73,6 +73,8 @@ class PairSettings:
     max_examples: int = 2048  # of a pair: larger ones have few support vectors beside their size, and are chunked
     max_chunked: int = 16384  # examples of a pair that is; its memory serves the next one
     strip_values: int = 2**22  # kernel values of some classes with all others in memory at a time
+    max_filled_up: int = 2048  # pairs that have the model of few examples where time is up: some hundredths of a second
+    few_examples: int = 1024  # of all classes together
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,8 @@ class AuditSettings:
 
     share_of_evaluations: float = 0.12  # of the fit's kernel evaluations
     min_evaluations: int = 2**24  # which take some hundredths of a second
+    brief_evaluations: int = 2**21  # where time is up
+    min_brief: int = 64  # examples looked at then
     min_nearest: int = 1024  # screened examples nearest to the margin that are looked at in any case
     min_others: int = 512
     max_lost_by_rounding: float = 0.5  # of the tolerance; above, rows are computed again without rounding

@@ -11,7 +11,7 @@ with the solutions of all values of C and all parts at once; those that violate 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import NEVER, Deadline
 from slackwater.fitting.chunking import assessed
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.settings import PathSettings
@@ -87,16 +88,16 @@ def solve_point(
     upper: Floats,
     start: tuple[Floats, Floats],
     goal: Goal,
-    cut_short: Callable[[], bool],
+    deadline: Deadline,
 ) -> tuple[Floats, Floats, bool]:
     """Dual variables and responses on a working set, and whether the goal was reached."""
     alpha, responses = (values.copy() for values in start)
-    dual = WorkingSetDual(working, coupling, labels, upper, alpha, responses, cut_short, 0.0, _PATIENCE)
+    dual = WorkingSetDual(working, coupling, labels, upper, alpha, responses, deadline, 0.0, _PATIENCE)
     allowed = goal.violation
     while True:
         settled = dual.solve(allowed)
         reached = goal.reached(assessed(coupling, labels, upper, dual.alpha, dual.responses))
-        if reached or not settled or cut_short():
+        if reached or not settled or deadline.passed():
             return dual.alpha, dual.responses, reached
         allowed *= _REFINEMENT
 
@@ -143,7 +144,7 @@ class SharedPath:
     settings: PathSettings
     seed: int
     memory: SpareMemory = field(default_factory=SpareMemory)
-    cut_short: Callable[[], bool] = lambda: False
+    deadline: Deadline = NEVER
 
     def __post_init__(self) -> None:
         itemsize = self.features.points.dtype.itemsize
@@ -170,7 +171,7 @@ class SharedPath:
         while True:
             self.features.workers.run(partial(self._follow, goal), range(len(self.parts)))
             self.current[self.outside] = False
-            if self.cut_short():
+            if self.deadline.passed():
                 self._test(self.outside)
                 break
             violators = self._violators(self._tested(goal), goal)
@@ -226,13 +227,13 @@ class SharedPath:
         members, found = view.indices, list[PathPoint]()
         labels = self.labels[members]
         for place, C in enumerate(self.Cs):
-            if found and self.cut_short():
+            if found and self.deadline.passed():
                 break
             begun = time.perf_counter()
             start = self._start(C, found, earlier[place] if place < len(earlier) else None)
             inside = start[0][members], start[1][members]
             alpha, responses, reached = solve_point(
-                view, self.coupling, labels, C * weights[members], inside, goal, self.cut_short
+                view, self.coupling, labels, C * weights[members], inside, goal, self.deadline
             )
             point_alpha, point_responses = np.zeros(self.n), start[1].copy()
             point_alpha[members], point_responses[members] = alpha, responses
@@ -254,7 +255,7 @@ class SharedPath:
     def _reason(self, reached: bool) -> StopReason:
         if reached:
             return StopReason.TOLERANCE
-        return StopReason.SECONDS if self.cut_short() else StopReason.STALLED
+        return StopReason.SECONDS if self.deadline.passed() else StopReason.STALLED
 
     def _tested(self, goal: Goal) -> NDArray[np.bool_]:
         """Examples outside of the working set to be tested next.

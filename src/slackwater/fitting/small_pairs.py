@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import CutShort, Deadline, working_until
 from slackwater.fitting.context import FitContext
+from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.result import PairModels, PairResult
 from slackwater.fitting.strategies import exact
 from slackwater.gram.features import Features
@@ -23,13 +26,15 @@ from slackwater.memory import Buffers, untouched
 from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import Progress, StopReason
-from slackwater.tracing import snapshot
+from slackwater.tracing import Recorder, snapshot
 from slackwater.votes import pair_number
+from slackwater.workers import Workers
 
 NAME = exact.NAME
 _STEPS_PER_EXAMPLE = 40  # of a pair: one that takes more is badly conditioned, and solved by itself
 _BATCHES_PER_THREAD = 4  # of pairs, so that no thread waits long for another
-_MAX_VALUES_A_BATCH = 2**24  # kernel values of the pairs solved between two looks at the clock
+_GRACE = 0.1  # seconds after the deadline, for few examples
+_MAX_VALUES_A_BATCH = 2**21  # kernel values of the pairs solved between two looks at the clock
 
 
 def classes_solved_together(context: FitContext) -> NDArray[np.intp]:
@@ -53,11 +58,29 @@ def solve(context: FitContext, classes: NDArray[np.intp], models: PairModels) ->
     """Solve all pairs of some classes; what each ended with, by the number of the pair among those of all classes."""
     if len(classes) == 0:
         return {}
-    strips = _Strips.of(context, classes, models)
     results: dict[int, PairResult] = {}
-    for pairs, found in strips.solved():
-        results.update(_results(context, strips, pairs, found))
+    with suppress(CutShort):  # the others are left to whoever called
+        strips = _Strips.of(context, classes, models)
+        for pairs, found in strips.solved():
+            results.update(_results(context, strips, pairs, found))
     return results
+
+
+def of_few_examples(context: FitContext) -> tuple[dict[int, PairResult], NDArray[np.intp], PairModels]:
+    """All pairs, of so few examples of each class that it takes next to no time; none, if even that is too long.
+
+    Returns what each ended with, the examples, and models of these.
+    """
+    training_set, k = context.training_set, context.n_classes
+    each = max(2, context.settings.pairs.few_examples // k)
+    order = np.random.default_rng(context.seed).permutation(training_set.order)
+    chosen = np.sort(np.concatenate([order[training_set.codes[order] == code][:each] for code in range(k)]))
+    models = PairModels.none(k, len(chosen))
+    grace = Deadline(context.clock, context.clock.seconds() + _GRACE)
+    few = training_set.part(chosen, Workers(1, grace))
+    own = replace(context, training_set=few, deadline=grace, recorder=Recorder(), decisions=Decisions(), watchers=())
+    with working_until(grace):
+        return solve(own, np.arange(k), models), chosen, models
 
 
 @dataclass
@@ -116,9 +139,15 @@ class _Strips:
         memory = Buffers(self.features.points.dtype)
         goals, groups = _goals(self.context), list(self.groups())
         room = untouched(max(self._values_of(group) for group in groups), self.features.points.dtype)
+        deadline = self.context.deadline
         for group in groups:
+            if deadline.passed():
+                break
             first, last = int(self.starts[group.start]), int(self.starts[group.stop])
-            strip = self._strip(first, last, room)
+            try:
+                strip = self._strip(first, last, room)
+            except CutShort:
+                break
             for k in group:
                 rows = slice(int(self.starts[k]) - first, int(self.starts[k + 1]) - first)
                 square = strip[rows, rows]
@@ -127,6 +156,8 @@ class _Strips:
             def solve_batch(
                 pairs: NDArray[np.intp], strip: Floats = strip, first: int = first
             ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+                if deadline.passed():
+                    return pairs[:0], np.zeros((0, _pairs_loops.FOUND))
                 found = np.zeros((len(pairs), _pairs_loops.FOUND))
                 sizes = np.diff(self.starts)
                 largest = int((sizes[pairs[:, 0]] + sizes[pairs[:, 1]]).max())

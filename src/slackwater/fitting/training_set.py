@@ -117,8 +117,10 @@ def feature_training_set(
     groups = codes if given is None else codes + (1 + codes.max()) * given  # no copy is on both sides
     distinct = distinct_examples(points, groups, weights)
     kept = distinct.kept
+    workers.deadline.check()
     if len(kept) < len(points):
         points = points.take(kept)
+    workers.deadline.check()
     hold = _held_out(codes[kept], distinct.order, holdout_fraction, rng) if given is None else given[kept]
     ledger = EvaluationLedger()
     features = Features(kernel, kernel.prepared(points), ledger, workers, cache_bytes, matrix_bytes, kept)

@@ -14,15 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import Deadline
 from slackwater.fitting.working_set import WorkingSet
 from slackwater.objectives import hinge_total
-from slackwater.solvers.coupling import Coupling, Violations
+from slackwater.solvers.coupling import Coupling, Violations, solve_in_slices
 from slackwater.solvers.crossover import MAX_FACTORISED, Factor, factorised
 
 Floats = NDArray[np.float64]
 
 NEAR = 0.1  # margins within which of where they would be violated conditions may soon be
-_STEPS_PER_EXAMPLE = 20  # of the solver of the working set, before the clock is looked at
+_STEPS_PER_EXAMPLE = 20  # of the solver of the working set, before responses are computed anew
 _MIN_TO_SHRINK = 1536  # examples of a working set: a smaller matrix stays in cache, and a part of it gains nothing
 _PROGRESS = 0.1  # of the violation, that is left by one solution of a part: then others have become part of it
 _SHRUNK_SHARE = 0.7  # of the working set: a larger part is not worth its copy
@@ -44,7 +45,7 @@ class WorkingSetDual:
     upper: Floats
     alpha: Floats
     responses: Floats  # c_i = y_i <w, Φ(x_i)>
-    cut_short: Callable[[], bool]  # whether time is up
+    deadline: Deadline
     near_share: float = 0.5  # of the violation, within which of a violation conditions are nearly violated
     patience: int | None = None  # steps an example before an interior-point method is thought of; None: the default
 
@@ -61,7 +62,7 @@ class WorkingSetDual:
             if patience.at_end(self.alpha, self.responses):
                 break
             steps = self._solve_part(self._shrunk(found), self._aim(found, tolerance))
-            if steps == 0 or self.cut_short():
+            if steps == 0 or self.deadline.passed():
                 break
             if patience.exhausted_by(steps, self._factorised):
                 self._jump(patience.factor)
@@ -92,16 +93,16 @@ class WorkingSetDual:
         gram = values if len(chosen) == len(self.working) else self.working.part(chosen)
         labels, upper = self.labels[chosen], self.upper[chosen]
         part, shortfall = self.alpha[chosen], 1.0 - self.responses[chosen]
-        solve, most = self.coupling.solver(), _STEPS_PER_EXAMPLE * len(chosen)
-        steps = solve(gram, labels, upper, part, shortfall, tolerance, most)
+        most = _STEPS_PER_EXAMPLE * len(chosen)
+        steps = solve_in_slices(self.coupling, gram, labels, upper, part, shortfall, tolerance, most, self.deadline)
         if gram.dtype != np.float64 and np.array_equal(part, self.alpha[chosen]):  # what is left is below its rounding
             gram, shortfall = self.working.part(chosen).astype(np.float64), 1.0 - self.responses[chosen]
-            steps = solve(gram, labels, upper, part, shortfall, tolerance, most)
+            steps = solve_in_slices(self.coupling, gram, labels, upper, part, shortfall, tolerance, most, self.deadline)
         change = part - self.alpha[chosen]
         moved = np.flatnonzero(change)
         self._add_to(self.responses, chosen[moved], change[moved])
         self.alpha[chosen] = part
-        return int(steps) if len(moved) else 0
+        return steps if len(moved) else 0
 
     def _add_to(self, responses: Floats, places: NDArray[np.intp], amounts: Floats) -> None:
         """Bring responses up to date with changes of some dual variables."""
@@ -118,7 +119,7 @@ class WorkingSetDual:
     def _jump(self, factor: Factor) -> None:
         """Go to the point of an interior-point method, if the dual objective is larger there."""
         with self.working.features.workers:
-            found = factor.optimum(self.labels, self.upper, self.cut_short)
+            found = factor.optimum(self.labels, self.upper, self.deadline.passed)
         if found is None:
             return
         there, support = np.zeros(len(found)), np.flatnonzero(found)

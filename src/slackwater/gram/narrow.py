@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from slackwater.deadline import Deadline
 from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import Ahead, IndexArray, Mask, as_indices, read_only
 from slackwater.kernels.base import Kernel
+from slackwater.memory import untouched
 from slackwater.points import Floats
 from slackwater.points.leaves import Leaves
 from slackwater.workers import Workers
@@ -24,6 +26,7 @@ from slackwater.workers import Workers
 NEGLIGIBLE = 1e-4  # kernel values below this are taken for zero
 _PROBES, _FIRST_PROBES = 4096, 512  # points by which the share of other values is estimated, at first by few
 _LEAVES_AT_A_TIME = 16
+_MOVED_TOGETHER = 2**22  # values
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,7 @@ class NarrowRows:
         limit = kernel.squared_cutoff(NEGLIGIBLE)
 
         def compute(leaf: int) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64], int]:
+            workers.deadline.check()
             size = int(leaves.starts[leaf + 1] - leaves.starts[leaf])
             found = leaves.pairs_within(leaf, np.arange(size), leaves.near(leaf, limit), limit)
             kernel.from_squared_distances(found[1])
@@ -149,19 +153,28 @@ class NarrowRows:
         for first in range(0, len(leaves), _LEAVES_AT_A_TIME):
             batch = range(first, min(first + _LEAVES_AT_A_TIME, len(leaves)))
             for leaf, (columns, values, lengths, computed) in zip(batch, workers.run(compute, batch), strict=True):
-                self._reserve(filled + len(values), (leaf + 1) / len(leaves))
+                self._reserve(filled, filled + len(values), (leaf + 1) / len(leaves), workers.deadline)
                 self.columns[filled : filled + len(values)] = columns
                 self.values[filled : filled + len(values)] = values
                 begin = int(leaves.starts[leaf])
                 self.indptr[begin + 1 : begin + 1 + len(lengths)] = filled + np.cumsum(lengths)
                 filled += len(values)
                 self.ledger.charge(self.ledger.account, computed)
-        self.columns.resize(filled, refcheck=False)
-        self.values.resize(filled, refcheck=False)
+        self.columns, self.values = self.columns[:filled], self.values[:filled]
 
-    def _reserve(self, needed: int, done: float) -> None:
-        """Make room; memory that is not written to is not taken, and growing it copies nothing."""
+    def _reserve(self, filled: int, needed: int, done: float, deadline: Deadline) -> None:
+        """Make room, for as much as is likely to be needed in all; memory that is not written to is not taken."""
         if needed > len(self.values):
-            room = int(max(needed * 1.2, needed / done * 1.1))
-            self.columns.resize(room, refcheck=False)
-            self.values.resize(room, refcheck=False)
+            room = int(max(needed * 1.5, needed / done * 1.25))
+            self.columns = _moved(self.columns[:filled], room, deadline)
+            self.values = _moved(self.values[:filled], room, deadline)
+
+
+def _moved(values: NDArray[Any], room: int, deadline: Deadline) -> NDArray[Any]:
+    """The values, at the beginning of larger memory."""
+    larger = untouched(room, values.dtype)
+    for first in range(0, len(values), _MOVED_TOGETHER):
+        deadline.check()
+        part = slice(first, min(first + _MOVED_TOGETHER, len(values)))
+        larger[part] = values[part]
+    return larger

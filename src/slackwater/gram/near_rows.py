@@ -162,6 +162,7 @@ class NearRows:
         return self._features.direct_rows().diagonal()
 
     def _compute(self, index: int) -> tuple[SparseRow, int]:
+        self._features.workers.deadline.check()
         leaves, position = self._leaves, int(self._position[index])
         leaf = int(np.searchsorted(leaves.starts, position, side="right")) - 1
         near = self._near.get(leaf)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import Deadline
 from slackwater.errors import KernelError
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.destinations import Destinations
@@ -118,7 +119,7 @@ def write(kernel: Kernel, left: Vectors, right: Vectors, to: Destinations, worke
         part = to.part(first, first + len(rows), start)
         kernel.write(cast("Vectors", rows), cast("Vectors", columns), part)
 
-    workers.run(partial(_meet, compute, groups), parts)
+    workers.run(partial(_meet, compute, groups, workers.deadline), parts)
 
 
 def _each_tile(
@@ -129,7 +130,8 @@ def _each_tile(
     workers: Workers | None,
 ) -> None:
     """Call ``compute`` with the left points, the right points, the first row and the first column of every tile."""
-    threads = workers if workers is not None and kernel.reentrant else Workers()
+    given = workers or Workers()
+    threads, deadline = given if kernel.reentrant else given.alone(), given.deadline
     one_tile = len(right) <= MIN_COLUMNS  # so that threads have only the groups to share
     rows = _evenly(len(left), GROUP_ROWS, MIN_ROWS) if one_tile else GROUP_ROWS
     offsets, size = range(0, len(left), rows), _tile_rows(left)
@@ -140,18 +142,19 @@ def _each_tile(
     if len(right) == 0:
         return
     if one_tile:
-        threads.run(lambda offset: _meet(compute, group(offset), (0, right)), offsets)
+        threads.run(lambda offset: _meet(compute, group(offset), deadline, (0, right)), offsets)
         return
     for offset in offsets:  # what tiles keep for reuse is let go after each group
         tiles = group(offset)
         columns = _tiles(right, 0, len(right), _tile_columns(len(tiles[0][1]), len(right)))
-        threads.run(partial(_meet, compute, tiles), columns)
+        threads.run(partial(_meet, compute, tiles, deadline), columns)
 
 
-def _meet(compute: ComputeTile, group: list[Tile], column: Tile) -> None:
+def _meet(compute: ComputeTile, group: list[Tile], deadline: Deadline, column: Tile) -> None:
     """One right tile meets all left ones of a group while it is in cache."""
     start, right = column
     for first, left in group:
+        deadline.check()
         compute(left, right, first, start)
 
 
@@ -213,6 +216,7 @@ def combinations(
         sums = np.zeros((factors.functions, len(left))).T  # one function after the other
         tile = np.empty((len(left), SUM_COLUMNS), dtype=dtype)
         for first in range(0, len(support), SUM_COLUMNS):
+            workers.deadline.check()
             right = support.slice(first, min(first + SUM_COLUMNS, len(support)))
             out = tile[:, : len(right)]
             kernel.fill(left, right, out)
@@ -220,7 +224,7 @@ def combinations(
                 factors.add_to(sums, out, first)
         values[start : start + len(left)] = sums
 
-    (workers if kernel.reentrant else Workers()).run(evaluate, range(0, len(points), SUM_ROWS))
+    (workers if kernel.reentrant else workers.alone()).run(evaluate, range(0, len(points), SUM_ROWS))
     return values
 
 
@@ -237,6 +241,7 @@ def _sparse_combinations(
         def evaluate(start: int, tiles: list[Tile] = tiles) -> None:
             right = points.slice(start, min(start + SPARSE_SUM_ROWS, len(points)))
             for first, left in tiles:
+                workers.deadline.check()
                 out = np.empty((len(left), len(right)), dtype)
                 kernel.fill(left, right, out)
                 with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import NEVER, Deadline
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block
 from slackwater.points import DensePoints, Points
@@ -48,15 +49,15 @@ class NearSums:
         limit = self._kernel.squared_cutoff(least)
         if np.mean(block(self._kernel, self._probes, self._probes) > least) > _MAX_SHARE_NEAR:
             return None
-        leaves = self.leaves()
+        leaves = self.leaves(workers.deadline)
         if leaves.share_near(limit) > _MAX_SHARE_NEAR:
             return None
         return self._sums(points, leaves, limit, coefficients, workers)
 
-    def leaves(self) -> Leaves:
+    def leaves(self, deadline: Deadline = NEVER) -> Leaves:
         """The centres in leaves, sorted when first asked for."""
         if self._leaves is None:
-            self._leaves = Leaves(self._centres)  # twice, if two threads ask at once: the same leaves
+            self._leaves = Leaves(self._centres, deadline)  # twice, if two threads ask at once: the same leaves
         return self._leaves
 
     def _sums(
@@ -71,6 +72,7 @@ class NearSums:
         values = np.empty((len(points), len(coefficients)))
 
         def add_up(start: int) -> int:
+            workers.deadline.check()
             part = slice(start, start + _POINTS_AT_A_TIME)
             return self._kernel.sum_near(leaves.coordinates(points.values[part]), leaves, limit, factors, values[part])
 

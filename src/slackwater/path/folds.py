@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import Deadline
 from slackwater.estimators.svc import SVC
 from slackwater.estimators.validation import Targets
 from slackwater.examples import distinct_examples
@@ -56,16 +57,16 @@ class SharedFolds:
         self.example_of = distinct.of_rows(len(self.codes))
         self.parts = [np.bincount(self.example_of, each, self.n).astype(np.float64) for each in self.weights]
 
-    def values(
-        self, estimator: SVC, Cs: Sequence[float], cut_short: Callable[[], bool]
-    ) -> list[list[FoldValues]] | None:
+    def values(self, estimator: SVC, Cs: Sequence[float], deadline: Deadline) -> list[list[FoldValues]] | None:
         """By fold and rising C; fewer where time is up. None if the kernel matrix cannot be shared."""
         targets = Targets(np.arange(self.n_classes), self.codes, np.ones(len(self.codes)), np.ones(self.n_classes))
-        _, training_set = estimator._training_set(self.X, targets, self.seed, self.workers)
+        kernel = estimator._make_kernel(self.X)
+        training_set = estimator._training_set(self.X, targets, kernel, self.seed, self.workers)
         if training_set.features is None or not training_set.certified:
             return None
         estimator.set_params(C=max(Cs))
-        context = estimator._context(estimator._solver(self.n_classes), training_set, self.n_classes, self.seed)
+        solver = estimator._solver(self.n_classes)
+        context = estimator._context(solver, training_set, self.n_classes, self.seed, deadline)
         features = exact.features_for(context)
         if features is None:
             return None
@@ -74,12 +75,12 @@ class SharedFolds:
             labels = np.where(training_set.codes == 1, 1, -1).astype(np.int8)
             shared = SharedPath(
                 features, labels, self.parts, Cs, training_set.order, coupling, goal, context.settings.path,
-                self.seed, self.memory, cut_short,
+                self.seed, self.memory, deadline,
             )  # fmt: skip
             return self._of_two_classes(shared)
         if not self._pairs_fit(features, len(Cs), context.settings.path.max_at_once):
             return None
-        pairs = _Pairs(self, features, training_set.codes, training_set.order, Cs, coupling, goal, cut_short)
+        pairs = _Pairs(self, features, training_set.codes, training_set.order, Cs, coupling, goal, deadline)
         return pairs.values()
 
     def _of_two_classes(self, shared: SharedPath) -> list[list[FoldValues]] | None:
@@ -117,7 +118,7 @@ class _Pairs:
     Cs: Sequence[float]
     coupling: Any
     goal: Goal
-    cut_short: Callable[[], bool]
+    deadline: Deadline
 
     def values(self) -> list[list[FoldValues]]:
         folds = self.folds
@@ -162,8 +163,8 @@ class _Pairs:
         point = np.zeros(len(labels)), np.zeros(len(labels))
         for k, C in enumerate(self.Cs):
             begun, upper = time.perf_counter(), C * weights[view.indices]
-            alpha, responses, _ = solve_point(view, self.coupling, labels, upper, point, self.goal, self.cut_short)
-            if self.cut_short():
+            alpha, responses, _ = solve_point(view, self.coupling, labels, upper, point, self.goal, self.deadline)
+            if self.deadline.passed():
                 return k
             point = alpha, responses
             coefficients[k, pair.number, view.indices] = alpha * labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from slackwater.deadline import Clock, Deadline
 from slackwater.estimators.parameters import is_real, is_whole
 from slackwater.estimators.svc import SVC
 from slackwater.expansion import Expansion
@@ -202,18 +204,17 @@ def svm_path(
         random_state=random_state,
     )
 
-    def late() -> bool:
-        return max_time is not None and time.perf_counter() - begun >= max_time
+    deadline = Deadline(Clock(), math.inf if max_time is None else float(max_time))
 
     with prepared(estimator, X, y, sample_weight) as data:
         _require_two_classes(data)
         if nus is not None:
-            wanted = _cs_of_nus(data, rising("nus", nus, _NU_MEANING), late)
+            wanted = _cs_of_nus(data, rising("nus", nus, _NU_MEANING), deadline)
         elif Cs is not None:
             wanted = rising("Cs", Cs, _C_MEANING)
         else:
             wanted = np.geomspace(*range_of_c(data), n_points).tolist()
-        return _path_of(data, _solved(data, wanted, late), begun)
+        return _path_of(data, _solved(data, wanted, deadline), begun)
 
 
 class _Entry(NamedTuple):
@@ -248,22 +249,22 @@ def _require_two_classes(data: Preparation) -> None:
         )
 
 
-def _solved(data: Preparation, Cs: Sequence[float], late: Callable[[], bool]) -> list[_Entry]:
+def _solved(data: Preparation, Cs: Sequence[float], deadline: Deadline) -> list[_Entry]:
     """On shared kernel values, or else each C by a fit of its own."""
     if data.is_shareable:
         try:
-            return _shared(data, Cs, late)
+            return _shared(data, Cs, deadline)
         except WorkingSetFullError:
             pass
     entries: list[_Entry] = []
     for C in Cs:
-        if entries and late():
+        if entries and deadline.passed():
             break
         entries.append(_entry_of_fit(data, C))
     return entries
 
 
-def _shared(data: Preparation, Cs: Sequence[float], late: Callable[[], bool]) -> list[_Entry]:
+def _shared(data: Preparation, Cs: Sequence[float], deadline: Deadline) -> list[_Entry]:
     training_set, context = data.training_set, data.context
     problem = training_set.problems(2)[0]
     path = SharedPath(
@@ -276,7 +277,7 @@ def _shared(data: Preparation, Cs: Sequence[float], late: Callable[[], bool]) ->
         Goal.of(context),
         context.settings.path,
         context.seed,
-        cut_short=late,
+        deadline=deadline,
     )
     (points,) = path.solve()
     path.release()
@@ -342,16 +343,16 @@ def _path_of(data: Preparation, entries: Sequence[_Entry], begun: float) -> SVMP
     )
 
 
-def _cs_of_nus(data: Preparation, nus: Sequence[float], late: Callable[[], bool]) -> list[float]:
+def _cs_of_nus(data: Preparation, nus: Sequence[float], deadline: Deadline) -> list[float]:
     """The values of C whose solutions have these ν: by interpolation between solutions, which ever more are made of."""
     low, high = range_of_c(data)
-    known = {entry.C: entry.nu for entry in _solved(data, np.geomspace(low, high, _NU_GRID).tolist(), late)}
+    known = {entry.C: entry.nu for entry in _solved(data, np.geomspace(low, high, _NU_GRID).tolist(), deadline)}
     for _ in range(_MAX_SEARCHES):
         wrong = [nu for nu in nus if min(abs(found / nu - 1.0) for found in known.values()) > _NU_TOLERANCE]
-        if not wrong or late():
+        if not wrong or deadline.passed():
             break
         guesses = sorted({_interpolated(known, nu) for nu in wrong} - known.keys())
-        known.update((entry.C, entry.nu) for entry in _solved(data, guesses, late))
+        known.update((entry.C, entry.nu) for entry in _solved(data, guesses, deadline))
     return sorted({min(known, key=lambda C: abs(known[C] / nu - 1.0)) for nu in nus})
 
 

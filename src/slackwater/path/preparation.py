@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from slackwater.deadline import Clock, Deadline
 from slackwater.estimators.layout import length
 from slackwater.estimators.parameters import check_parameters, is_real
 from slackwater.estimators.svc import SVC
@@ -69,8 +70,10 @@ def prepared(estimator: SVC, X: Any, y: Any, sample_weight: Any) -> Iterator[Pre
     targets = check_targets(y, length(X), sample_weight, estimator.class_weight)
     seed, n_classes = estimator._seed(), len(targets.classes)
     with Workers(thread_count(estimator.n_jobs)) as workers:
-        kernel, training_set = estimator._training_set(X, targets, seed, workers)
-        context = estimator._context(estimator._solver(n_classes), training_set, n_classes, seed)
+        kernel = estimator._make_kernel(X)
+        training_set = estimator._training_set(X, targets, kernel, seed, workers)
+        deadline = Deadline(Clock())
+        context = estimator._context(estimator._solver(n_classes), training_set, n_classes, seed, deadline)
         yield Preparation(estimator, X, targets, kernel, training_set, context)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from slackwater.deadline import Clock, Deadline
 from slackwater.estimators.layout import length
 from slackwater.estimators.svc import SVC
 from slackwater.estimators.validation import check_targets, take
@@ -143,6 +144,9 @@ class Search:
         """Whether time is up; there is always one candidate that is scored."""
         return self.scored > 0 and time.perf_counter() >= self.limit
 
+    def _deadline(self) -> Deadline:
+        return Deadline(Clock(), self.limit - time.perf_counter()) if self.scored > 0 else Deadline(Clock())
+
     def _round(self, rows: SearchRows, active: NDArray[np.intp], found: Rounds, iteration: int) -> None:
         shared = self._shared_folds(rows)
         done = 0
@@ -172,7 +176,7 @@ class Search:
         if gamma > 0.0:
             estimator.set_params(gamma=gamma)
         if shared is not None:
-            values = shared.values(estimator, Cs.tolist(), self._late)
+            values = shared.values(estimator, Cs.tolist(), self._deadline())
             if values is not None:
                 complete = min(len(of_fold) for of_fold in values)
                 return [self._scores(rows, estimator, C, [f[k] for f in values]) for k, C in enumerate(Cs[:complete])]

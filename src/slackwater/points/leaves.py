@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import NEVER, Deadline
 from slackwater.points.base import Floats
 from slackwater.points.dense import DensePoints
 
 _LEAF = 128  # points at most
 _PROBED_LEAVES = 64  # by which the share of near pairs is estimated
+_POINTS_TOGETHER = 2**14  # whose deviations from the mean are in memory
 _SPREAD_SAMPLE = 512  # points by which the widest coordinate is found
 
 
@@ -28,18 +30,19 @@ class Leaves:
         The bounding boxes.
     """
 
-    def __init__(self, points: DensePoints) -> None:
+    def __init__(self, points: DensePoints, deadline: Deadline = NEVER) -> None:
         from slackwater.points import _leaf_loops
 
         values = points.values
-        self.order, self.starts = _median_leaves(values)
-        spread = values.std(axis=0, dtype=np.float64)
+        self.order, self.starts = _median_leaves(values, deadline)
+        mean, spread = _mean_and_spread(values, deadline)
         self.dimensions = np.argsort(-spread, kind="stable")[: max(1, np.count_nonzero(spread))]
         # A whole number, so that whole numbers stay exact.
-        self.centre = np.rint(values.mean(axis=0, dtype=np.float64))[self.dimensions].astype(values.dtype)
+        self.centre = np.rint(mean)[self.dimensions].astype(values.dtype)
         d = len(self.dimensions)
         self.packed = np.empty(len(values) * d, values.dtype)
         for first, last in zip(self.starts[:-1], self.starts[1:], strict=True):
+            deadline.check()
             self.packed[first * d : last * d] = self.coordinates(values[self.order[first:last]]).T.ravel()
         self.lower = np.empty((len(self), d), values.dtype)
         self.upper = np.empty_like(self.lower)
@@ -82,12 +85,22 @@ class Leaves:
         return columns[:written], squared[:written], lengths, int(computed)
 
 
-def _median_leaves(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def _mean_and_spread(values: Floats, deadline: Deadline) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of each coordinate, some points at a time."""
+    mean, squares = values.mean(axis=0, dtype=np.float64), np.zeros(values.shape[1])
+    for first in range(0, len(values), _POINTS_TOGETHER):
+        deadline.check()
+        squares += ((values[first : first + _POINTS_TOGETHER] - mean) ** 2).sum(axis=0)
+    return mean, np.sqrt(squares / len(values))
+
+
+def _median_leaves(values: Floats, deadline: Deadline) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Split at the median of the widest coordinate until at most _LEAF points are together."""
     order = np.arange(len(values))
     starts = [0]
     parts = [(0, len(values))]
     while parts:
+        deadline.check()
         first, last = parts.pop()
         if last - first <= _LEAF:
             starts.append(last)

@@ -116,6 +116,13 @@ class Prudent(Protocol):
 
 
 @runtime_checkable
+class Redrawable(Protocol):
+    """A solver whose ``draw`` replaces attributes of the state and changes none in place: a shallow copy undoes it."""
+
+    redrawable: bool
+
+
+@runtime_checkable
 class Paced(Protocol):
     """A solver whose steps are small parts of a pass over the examples."""
 

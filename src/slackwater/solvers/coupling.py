@@ -15,11 +15,15 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import Deadline
 from slackwater.problem import Problem
 
 Floats = NDArray[np.float64]
 
 _SORTED = 2**17  # examples up to which sorting them costs less than a user's waiting for the search to be compiled
+
+
+_VALUES_A_SLICE = 2**25  # of a kernel matrix, that steps pass over between two looks at the clock: some 30 ms
 
 
 class Violations(NamedTuple):
@@ -181,6 +185,31 @@ class Balanced:
         if math.isinf(top) or math.isinf(bottom):  # nothing may move one way: any bias beyond the others' will do
             return top if math.isinf(bottom) else bottom
         return 0.5 * (top + bottom)
+
+
+def solve_in_slices(
+    coupling: Coupling,
+    gram: NDArray[np.floating],
+    labels: NDArray[np.int8],
+    upper: Floats,
+    alpha: Floats,
+    shortfall: Floats,
+    tolerance: float,
+    most: int,
+    deadline: Deadline,
+) -> int:
+    """Steps of the coupling's solver, in slices between which the clock is looked at; returns how many were made.
+
+    The steps are those of one slice as long as all: a slice begins where the last one has left ``alpha`` and
+    ``shortfall``. These are a feasible point, and its shortfall, wherever the deadline ends it.
+    """
+    solve, made = coupling.solver(), 0
+    while True:
+        slice_ = min(most - made, max(1, _VALUES_A_SLICE // max(len(alpha), 1)))
+        steps = int(solve(gram, labels, upper, alpha, shortfall, tolerance, slice_))
+        made += steps
+        if steps < slice_ or made >= most or deadline.passed():
+            return made
 
 
 def _some(weights: Floats | None, order: NDArray[np.intp]) -> Floats | None:

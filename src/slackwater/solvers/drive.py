@@ -6,22 +6,22 @@ them serves the others, and so that a budget that runs out finds them equally fa
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+import copy
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import NEVER, CutShort, Deadline
 from slackwater.expansion import Expansion
 from slackwater.gram.ledger import EvaluationLedger
-from slackwater.gram.source import RowSource
+from slackwater.gram.source import RowBlock, RowSource
 from slackwater.problem import Problem
-from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, RowReuseHint, Solver
-from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason
+from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, Redrawable, RowReuseHint, Solver
+from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason, reason_of
 from slackwater.tracing import Callback, Clock, Watch, snapshot
 from slackwater.workers import Workers
 
@@ -83,38 +83,47 @@ def drive(
     clock: Clock,
     callbacks: Sequence[Callback] = (),
     workers: Workers | None = None,
-    interrupted: threading.Event | None = None,
+    deadline: Deadline = NEVER,
     watch: Watch | None = None,
     keeper: StateKeeper | None = None,
     judge: Judge | None = None,
+    torn: bool = True,
 ) -> None:
-    """Advance every task until one of its rules, ``watch`` or Ctrl-C ends it; ``reason`` and ``assessment`` say how.
+    """Advance every task until one of its rules, ``watch`` or the deadline ends it; ``reason`` and ``assessment`` say
+    how.
 
-    With ``workers`` the problems draw and step side by side, which pays where a step takes milliseconds. Whoever drives
-    several times holds an ``interrupt_flag`` for all of them and passes what it raises.
+    With ``workers`` the problems draw and step side by side, which pays where a step takes milliseconds. A step that
+    the deadline overtakes while its kernel values are computed is as if it had not been begun; CutShort is raised if it
+    is the first, so that there is no model. Without ``torn`` such a step is made all the same, for a solver whose draws
+    cannot be undone and a state that is to be continued.
     """
     run = _Run(solver, rows, ledger, clock, callbacks, workers or Workers(), judge)
-    with interrupt_flag() if interrupted is None else nullcontext(interrupted) as interrupted:
-        for task in tasks:
-            if task.reason is not None:  # a resumed run in which this problem had already ended
-                run.assess(task)
-        active = [task for task in tasks if task.reason is None]
-        called_off: StopReason | None = None
-        while active:
-            outlooks = [run.outlook(task) for task in active]
-            cost = sum(outlook.next_cost for outlook in outlooks)
-            if interrupted.is_set():
-                called_off = StopReason.INTERRUPT
-            for task, outlook, assessment in zip(active, outlooks, run.assessments_due(active), strict=True):
-                run.review(task, outlook, cost, assessment, called_off)
-            active = [task for task in active if task.reason is None]
-            if active:
-                if keeper is not None:  # after the reviews: what they change is part of the state
-                    keeper.between_steps(run.work)
-                run.step(active)
-                run.tick(active[0])
-                if watch is not None and run.shown(tasks, watch):
-                    called_off = StopReason.CALLBACK
+    whole = nullcontext if torn or isinstance(solver, Redrawable) else deadline.shielded
+    for task in tasks:
+        if task.reason is not None:  # a resumed run in which this problem had already ended
+            run.assess(task)
+    active = [task for task in tasks if task.reason is None]
+    called_off: StopReason | None = None
+    while active:
+        outlooks = [run.outlook(task) for task in active]
+        cost = sum(outlook.next_cost for outlook in outlooks)
+        called_off = called_off or reason_of(deadline)
+        for task, outlook, assessment in zip(active, outlooks, run.assessments_due(active), strict=True):
+            run.review(task, outlook, cost, assessment, called_off)
+        active = [task for task in active if task.reason is None]
+        if active:
+            if keeper is not None:  # after the reviews: what they change is part of the state
+                keeper.between_steps(run.work)
+            try:
+                with whole():
+                    run.step(active)
+            except CutShort:
+                if any(task.state.step == 0 for task in active):
+                    raise
+                continue
+            run.tick(active[0])
+            if watch is not None and run.shown(tasks, watch):
+                called_off = StopReason.CALLBACK
     with clock.paused():
         for callback in callbacks:
             callback.ended()
@@ -150,6 +159,22 @@ class _Run:
 
     def step(self, active: Sequence[Task]) -> None:
         """Draw for every problem, fetch the rows together, apply."""
+        before = [copy.copy(task.state) for task in active]
+        try:
+            drawn, fetched, places = self._fetched(active)
+        except CutShort:
+            for task, state in zip(active, before, strict=True):
+                task.state = state
+            raise
+
+        def apply(number: int) -> None:
+            task = active[number]
+            self.solver.apply(task.problem, task.state, drawn[number], fetched.part(places[number]))
+
+        self.workers.run(apply, range(len(active)))
+
+    def _fetched(self, active: Sequence[Task]) -> tuple[list[NDArray[np.intp]], RowBlock, list[NDArray[np.intp]]]:
+        """What each problem has drawn, the rows of all of them, and where each problem's are among these."""
         drawn = self.workers.run(lambda task: self.solver.draw(task.problem, task.state), active)
 
         def ahead() -> NDArray[np.intp]:
@@ -158,13 +183,7 @@ class _Run:
 
         wanted, places = _joined(drawn)
         self.work += len(wanted) * self.rows.n
-        fetched = self.rows.fetch(wanted, ahead, self._transient(active, drawn, places, len(wanted)))
-
-        def apply(number: int) -> None:
-            task = active[number]
-            self.solver.apply(task.problem, task.state, drawn[number], fetched.part(places[number]))
-
-        self.workers.run(apply, range(len(active)))
+        return drawn, self.rows.fetch(wanted, ahead, self._transient(active, drawn, places, len(wanted))), places
 
     def _transient(
         self, active: Sequence[Task], drawn: Sequence[NDArray[np.intp]], places: Sequence[NDArray[np.intp]], count: int
@@ -214,7 +233,7 @@ class _Run:
                 violation=assessment.violation,
             )
         task.reason = first_reason(task.rules, progress)
-        if task.steps() > 0:
+        if task.state.step > 0:  # else there is no model
             task.reason = task.reason or called_off
         if task.reason is not None and assessment is None:
             self._show(task, progress, self.solver.assess(task.problem, task.state))
@@ -288,24 +307,3 @@ def _joined(drawn: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.intp], list[N
 def _rows_ahead(step: int) -> int:
     """Early steps are long and change which examples are under water; rows fetched ahead would go to waste."""
     return min(_MOST_ROWS_AHEAD, 1 + step // 16)
-
-
-@contextmanager
-def interrupt_flag() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into a flag, so that it cannot tear a step apart; the second one raises."""
-    flag = threading.Event()
-    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as under nohup: it stays ignored
-    if ignored or threading.current_thread() is not threading.main_thread():
-        yield flag
-        return
-    previous = signal.getsignal(signal.SIGINT)
-
-    def raise_flag(signum: int, frame: Any) -> None:
-        flag.set()
-        signal.signal(signal.SIGINT, previous)
-
-    signal.signal(signal.SIGINT, raise_flag)
-    try:
-        yield flag
-    finally:
-        signal.signal(signal.SIGINT, previous)

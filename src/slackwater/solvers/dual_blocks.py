@@ -14,16 +14,18 @@ worse than none. When all have had their turn, the worst violators come first, w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import NEVER, Deadline
 from slackwater.gram.source import RowBlock
 from slackwater.points import Floats
 from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment, Outlook
-from slackwater.solvers.coupling import Coupling, Violations, merge_blocks
+from slackwater.solvers.coupling import Coupling, Violations, merge_blocks, solve_in_slices
 from slackwater.solvers.dual_form import DualAscent, DualPoint
 from slackwater.solvers.incumbent import Incumbent
 
@@ -61,6 +63,7 @@ def solve_block(
     alpha: NDArray[np.float64],
     shortfall: NDArray[np.float64],
     violation: float,
+    deadline: Deadline = NEVER,
 ) -> None:
     """Solve the dual over a block in place, a tenth as far from optimality as the worst example anywhere.
 
@@ -70,7 +73,8 @@ def solve_block(
     largest = float(upper.max(initial=0.0)) * float(np.abs(gram.diagonal()).max(initial=0.0))
     if _SINGLE * max(largest, float(np.abs(shortfall).max(initial=0.0))) > tolerance:
         gram = gram.astype(np.float64, copy=False)
-    coupling.solver()(gram, labels, upper, alpha, shortfall, tolerance, _INNER_STEPS * len(alpha))
+    most = _INNER_STEPS * len(alpha)
+    solve_in_slices(coupling, gram, labels, upper, alpha, shortfall, tolerance, most, deadline)
 
 
 def block_size(blocks: int) -> int:
@@ -84,6 +88,8 @@ class DualBlocks(DualAscent):
 
     coupling: Coupling  # type: ignore[misc]  # a choice here, where other methods have one
     problems: int = 1
+    deadline: Deadline = field(default=NEVER, repr=False, compare=False)
+    redrawable: ClassVar[bool] = True
 
     def due(self, step: int) -> bool:
         return 0 < step <= EVERY_STEP or (step > 0 and step % EVERY == 0)
@@ -111,7 +117,9 @@ class DualBlocks(DualAscent):
     def _solved(self, problem: Problem, state: DualState, block: NDArray[np.intp], gram: Floats) -> NDArray[np.float64]:
         """The coefficients of a block's solution."""
         alpha, shortfall = state.alpha[block], 1.0 - state.responses[block]
-        solve_block(self.coupling, gram, problem.labels[block], state.upper[block], alpha, shortfall, state.violation)
+        labels, upper = problem.labels[block], state.upper[block]
+        solve_block(self.coupling, gram, labels, upper, alpha, shortfall, state.violation, self.deadline)
+        self.deadline.check()
         return alpha
 
     def _block(self, problem: Problem, state: DualState) -> NDArray[np.intp]:

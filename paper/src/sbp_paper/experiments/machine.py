@@ -15,7 +15,7 @@ def thread_count() -> int:
     return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
 
 
-def physical_memory() -> int | None:
+def available_memory() -> int | None:
     """Bytes; None where the system does not tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -25,7 +25,7 @@ def physical_memory() -> int | None:
 
 def described() -> dict[str, Any]:
     """Processor, cores, memory and system."""
-    memory = physical_memory()
+    memory = available_memory()
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

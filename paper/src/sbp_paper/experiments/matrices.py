@@ -15,7 +15,7 @@ from slackwater.datasets import Dataset
 from sbp_paper.experiments.data import Selection
 from sbp_paper.experiments.gaussian import Floats, combinations, kernel_matrix
 from sbp_paper.experiments.holding import holding
-from sbp_paper.experiments.machine import physical_memory
+from sbp_paper.experiments.machine import available_memory
 
 _KEY_SEED = 20120626  # any constant
 _SHARE_OF_MEMORY = 0.8  # the rest is for the data, the processes and everybody else
@@ -69,7 +69,7 @@ def ordered_by_content(data: Dataset) -> Dataset:
 
 def _require_room(needed: int) -> None:
     """Memory is promised before it is there: without this a process would be killed half-way."""
-    memory = physical_memory()
+    memory = available_memory()
     most = _SHARE_OF_MEMORY * memory if memory is not None else float("inf")
     if needed > most:
         raise MemoryError(f"the kernel matrix takes {needed / 1e9:.1f} GB; {most / 1e9:.1f} GB may be used here.")

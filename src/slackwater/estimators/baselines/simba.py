@@ -83,9 +83,18 @@ class SIMBAClassifier(Baseline):
     def _solver(self, n_classes: int) -> SIMBA:
         return SIMBA(float(self.nu))
 
+    def _make_kernel(self, X: Any) -> Kernel:
+        return Linear()
+
     def _training_set(
-        self, X: Any, targets: Targets, seed: int, workers: Workers, given: GivenHoldout | None = None
-    ) -> tuple[Kernel | None, TrainingSet]:
+        self,
+        X: Any,
+        targets: Targets,
+        kernel: Kernel | None,
+        seed: int,
+        workers: Workers,
+        given: GivenHoldout | None = None,
+    ) -> TrainingSet:
         rows, rng = with_holdout(X, targets, given), np.random.default_rng(seed)
         points = as_vectors(as_points(rows.X), self.kernel)
         held_out = self.validation_fraction if self.early_stopping else 0.0
@@ -94,7 +103,7 @@ class SIMBAClassifier(Baseline):
         )
         examples = as_vectors(points.take(training_set.kept), self.kernel)
         table = FeatureTable(examples, training_set.ledger, workers)
-        return Linear(), dataclasses.replace(training_set, rows=table)
+        return dataclasses.replace(training_set, rows=table)
 
     def _least_evaluations(self, solver: Solver, training_set: TrainingSet, n_classes: int) -> int:
         table = training_set.rows

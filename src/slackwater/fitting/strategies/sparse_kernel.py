@@ -56,7 +56,7 @@ def _prepared(context: FitContext, features: Features) -> SparseKernelTraining |
     if not context.decide(NAME, "memory for sparse rows, MB", megabytes, "<=", features.matrix_bytes / 2**20):
         return None
     context.stage(f"sparse_kernel, {features.n:,} examples")
-    leaves = Leaves(points)
+    leaves = Leaves(points, features.workers.deadline)
     near = leaves.share_near(cutoff)
     if not context.decide(NAME, "pairs of leaves that are near, share", near, "<=", settings.max_near):
         return None
@@ -83,6 +83,8 @@ class SparseKernelTraining:
         tasks = self.context.tasks(self.narrow, tol)
         for _ in range(settings.max_corrections):
             reached = self.context.solve_stage(tasks, self.narrow)
+            if self.context.cut_short():
+                return [self._unaudited(task) for task in tasks]
             results = [self._audited(task, examples) for task in tasks]
             gap = float(np.mean([each.assessment.gap for each in results]))
             if (
@@ -105,6 +107,8 @@ class SparseKernelTraining:
         before = np.inf
         while True:
             reached = self.context.solve_stage(tasks, self.narrow)
+            if self.context.cut_short():
+                return [self._unaudited(task) for task in tasks]
             self._correct(tasks)
             self.context.solve_stage(tasks, self.narrow)  # all have ended: it assesses them as they are now
             if not reached or _stalled(tasks) or all(self._is_within(task, tol) for task in tasks):
@@ -144,6 +148,10 @@ class SparseKernelTraining:
             task.state.responses[self.order] = done.state.responses
         self.context.solve_stage(finer, self.whole)
         return [result_of(self.context.solver, task) for task in finer]
+
+    def _unaudited(self, task: Task) -> BinaryResult:
+        """The result with the values of the rows alone: time is up."""
+        return _renumbered(result_of(self.context.solver, task)._replace(certified=False), self.order)
 
     def _audited(self, task: Task, examples: IndexArray) -> BinaryResult:
         """The result with all kernel values, estimated from some of the examples."""

@@ -204,7 +204,8 @@ class _Trial:
             lost = self._shortage(fit, shuffled)
             if not self._suffices(lost, lost.by_half):
                 return None
-        return self._results(fit, points, gaps, cut_short)
+        with self.context.deadline.shielded():
+            return self._results(fit, points, gaps, cut_short)
 
     def _suffices(self, lost: Shortage, expected: float) -> bool:
         """Whether further landmarks would gain little, if half of these lose ``expected`` with all examples."""
@@ -331,7 +332,7 @@ class _Trial:
     def _fitted(self, problems: list[SubspaceProblem], starts: Sequence[SubspaceModel]) -> SubspaceFit:
         settings = self.context.settings.subspace
         accuracies = settings.coarse_newton_accuracy, settings.newton_accuracy
-        return fitted(problems, starts, self.landmarks.widths, accuracies, lambda: self.context.cut_short() is not None)
+        return fitted(problems, starts, self.landmarks.widths, accuracies)
 
     def _shortage(self, fit: SubspaceFit, examples: IndexArray) -> Shortage:
         order = self.solution.whole.ranked(examples)

@@ -93,6 +93,7 @@ def make_orthonormal(columns: Floats, basis: Basis, workers: Workers) -> None:
         inverses.append((first, inverse.astype(columns.dtype)))
 
     def turn(start: int) -> None:
+        workers.deadline.check()
         part = columns[start : start + CHUNK]
         for first, inverse in inverses:
             own = slice(first, first + len(inverse))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,9 +64,8 @@ def fitted(
     starts: Sequence[SubspaceModel],
     widths: Sequence[float],
     accuracies: tuple[float, float],
-    over: Callable[[], bool],
 ) -> SubspaceFit:
-    """Solve the problems side by side, the hinge smoothed ever less, unless it is ``over``.
+    """Solve the problems side by side, the hinge smoothed ever less, as far as the deadline allows.
 
     ``accuracies`` are Newton's on the way and for the last width.
     """
@@ -74,7 +73,7 @@ def fitted(
     def solved(number: int) -> SubspaceModel:
         model = starts[number]
         for width in widths:
-            model = minimise(problems[number], model, width, accuracies[width == widths[-1]], over)
+            model = minimise(problems[number], model, width, accuracies[width == widths[-1]])
         return model
 
     return SubspaceFit(problems, problems[0].workers.run(solved, range(len(problems))))

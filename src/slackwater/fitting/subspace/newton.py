@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
+from slackwater.deadline import CutShort
 from slackwater.fitting.subspace.problem import CHUNK, Doubles, SubspaceModel, SubspaceProblem, hinge_slope
 from slackwater.memory import Buffers
 from slackwater.points import Floats
@@ -111,10 +112,9 @@ def minimise(
     start: SubspaceModel,
     width: float,
     accuracy: float,
-    over: Callable[[], bool] = lambda: False,
 ) -> SubspaceModel:
     """Newton's method for examples in memory, the hinge's corner smoothed over ``width``."""
-    return minimise_losses(LocalLosses(problem, width), start, accuracy, over)
+    return minimise_losses(LocalLosses(problem, width), start, accuracy)
 
 
 def minimise_losses(
@@ -122,17 +122,23 @@ def minimise_losses(
 ) -> SubspaceModel:
     """Newton's method, until a step gains less than ``accuracy``.
 
-    Or until it is ``over``, which is asked before each step. A short step does not count: while few examples are at the
-    smoothed corner, steps are short and gain little, but bring others there.
+    Or until it is ``over``, or the deadline of the workers has passed. A short step does not count: while few examples
+    are at the smoothed corner, steps are short and gain little, but bring others there.
     """
     model = start
-    losses.begin(model)
+    try:
+        losses.begin(model)
+    except CutShort:
+        return start
     cost = _half_norm(model) + losses.total()
     for _ in range(_MAX_STEPS):
         if over():
             break
-        direction = newton_direction(losses, model)
-        losses.look_along(direction)
+        try:
+            direction = newton_direction(losses, model)
+            losses.look_along(direction)
+        except CutShort:
+            break
         length = search(losses, model, direction)
         moved = SubspaceModel(model.weights + length * direction.weights, model.bias + length * direction.bias)
         losses.advance(length)
@@ -210,6 +216,7 @@ class SmoothedHingeHessian:
         size = min(CHUNK, max(_MIN_CHUNK, math.ceil(len(examples) / 4)))
 
         def products(start: int) -> tuple[Floats, Floats]:
+            self._problem.workers.deadline.check()
             chunk = examples[start : start + size]
             roots = np.sqrt(upper[chunk]).astype(coordinates.dtype)
             with self._buffers.lent(len(chunk), coordinates.shape[1]) as scaled:

@@ -46,6 +46,7 @@ class SubspaceProblem:
         weights = model.weights.astype(self.coordinates.dtype)
 
         def evaluate(start: int) -> None:
+            self.workers.deadline.check()
             out[start : start + CHUNK] = self.coordinates[start : start + CHUNK] @ weights
 
         self.workers.run(evaluate, range(0, len(out), CHUNK))
@@ -68,6 +69,7 @@ class SubspaceProblem:
         """Σ coefficient_i z_i."""
 
         def partial(start: int) -> Floats:
+            self.workers.deadline.check()
             chunk = slice(start, start + CHUNK)
             values: Floats = coefficients[chunk].astype(self.coordinates.dtype) @ self.coordinates[chunk]
             return values
