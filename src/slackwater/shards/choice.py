@@ -27,7 +27,6 @@ from slackwater.shards.messages import Doubles, Ids
 from slackwater.shards.session import Members, Session, ids_of
 from slackwater.shards.solver import ShardedProblem
 from slackwater.solvers.dual_blocks import DualBlocks
-from slackwater.stopping import StopReason
 from slackwater.tracing import Recorder
 
 _SHARE, _LEAST, _MOST = 2, 24576, 65536  # a sample is half of the examples, within these limits
@@ -50,7 +49,6 @@ class Solved(NamedTuple):
 
     support: Members
     tol: float
-    ended: StopReason | None  # a budget that ended the fit already
 
 
 @dataclass(frozen=True)
@@ -84,6 +82,8 @@ def choose(context: FitContext, session: Session, problem: ShardedProblem, seed:
     own = _context_of(context, session, sample, seed)
     start = Start(own)
     found = subspace.accepted(start) if context.strategy in ("auto", subspace.NAME) else None
+    if found is not None and not _has_room(own, session, problem, len(found[1][0].expansion.support)):
+        found = None
     for decision in own.decisions:
         context.decisions.append(decision._replace(problem=problem.number))
     session.ledger.charge("train", own.training_set.ledger.train)
@@ -105,6 +105,14 @@ def choose(context: FitContext, session: Session, problem: ShardedProblem, seed:
         result.expansion.bias,
         min(1.0, allowance * result.assessment.gap),
     )
+
+
+def _has_room(context: FitContext, session: Session, problem: ShardedProblem, landmarks: int) -> bool:
+    """Whether a worker has memory for the coordinates of its share of the examples."""
+    values = problem.n / session.transport.count * landmarks
+    megabytes = values * np.dtype(session.plan.form.values).itemsize / 2**20
+    limit = session.transport.shard_memory / 2**20
+    return context.decide(subspace.NAME, "memory for coordinates on a worker, MB", megabytes, "<=", limit)
 
 
 def _context_of(context: FitContext, session: Session, sample: DrawnSample, seed: int) -> FitContext:
@@ -146,7 +154,7 @@ def _solved(start: Start, sample: DrawnSample) -> Solved:
     labels = np.where(sample.positive[support], 1, -1).astype(np.int8)
     upper = start.context.solver.C * sample.weights[support]
     members = Members(sample.ids[support], labels, upper, np.minimum(alpha[support], upper), sample.lots[support])
-    return Solved(members, found.tol, start.ended)
+    return Solved(members, found.tol)
 
 
 def _copies(sample: DrawnSample) -> IndexArray:

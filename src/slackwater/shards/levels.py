@@ -101,7 +101,7 @@ def _look_elsewhere(windows: LevelWindows, found: Filling, seen: Basin, exact: b
         return
     points = seen.points
     width = windows.half if math.isfinite(windows.half) else 0.5 * float(points[-1] - points[0])
-    near = max(width * 4.0 * _AIM / max(len(points), 1) / 4.0, 1e-12 * (1.0 + abs(found.x_pos)))
+    near = max(width * _AIM / max(len(points), 1), 1e-12 * (1.0 + abs(found.x_pos)))
     windows.positive, windows.half = found.x_pos, min(near, 0.5 * width)
     windows.negative = found.x_neg
 
