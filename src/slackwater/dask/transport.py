@@ -22,7 +22,7 @@ from slackwater.dask.partitions import Partition
 from slackwater.errors import ClusterError
 from slackwater.shards.session import Call
 from slackwater.shards.shard import Plan, Size
-from slackwater.workers import physical_memory
+from slackwater.workers import available_memory
 
 _GLANCE = 2.0  # seconds between two looks at whether a worker that has not answered is still there
 _ATTEMPTS = 5  # at one shard, before the fit ends
@@ -81,7 +81,7 @@ class DaskTransport:
     def shard_memory(self) -> int:
         """A third of the memory of the smallest worker."""
         limits = [each["memory_limit"] for each in self._workers().values() if each["memory_limit"]]
-        return int(min(limits, default=physical_memory())) // 3
+        return int(min(limits, default=available_memory())) // 3
 
     def place_all(self) -> None:
         """Make all shards, side by side; those that are lost meanwhile, again."""

@@ -20,7 +20,7 @@ from slackwater.points import Floats
 from slackwater.shards.messages import Doubles, Ids, Move, Query, Report, Request, Windows
 from slackwater.shards.points import PointTable
 from slackwater.shards.shard import Plan, Restored
-from slackwater.workers import Workers, physical_memory
+from slackwater.workers import Workers, available_memory
 
 LOCAL_BITS = 40  # of an id: the example's number in its shard; above them, the shard's number
 _LOCAL = (1 << LOCAL_BITS) - 1
@@ -113,7 +113,7 @@ class LocalTransport:
 
     @property
     def shard_memory(self) -> int:
-        return physical_memory() // 3
+        return available_memory() // 3
 
     def call(self, calls: Sequence[Call], catch_up: Callable[[int], Call]) -> list[Any]:
         return [getattr(shard, c.method)(*c.arguments) for shard, c in zip(self.shards, calls, strict=True)]
