@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,6 @@ class History(dict[str, NDArray[Any]]):
 
     ``history["gap"]`` is a column, ``history.to_pandas()`` the table. It prints as a table.
     """
-
-    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        super().__init__(columns)
 
     @property
     def n_rows(self) -> int:

@@ -66,7 +66,7 @@ def test_growing_blocks_lead_to_the_same_optimum_in_fewer_steps(monkeypatch):
     y = np.where(np.sin(2.0 * X[:, 0]) + X[:, 1] + rng.standard_normal(3000) > 0.0, 1, -1)
 
     def fitted(doublings):
-        monkeypatch.setattr(dual_blocks, "_BLOCK", 64)
+        monkeypatch.setattr(dual_blocks, "BLOCK", 64)
         monkeypatch.setattr(dual_blocks, "_DOUBLED_AT", 4)
         monkeypatch.setattr(dual_blocks, "_DOUBLINGS", doublings)
         return SVC(C=100.0, gamma=0.3, tol=1e-4, warm_start=True, random_state=0).fit(X, y)  # by blocks of rows
@@ -78,7 +78,7 @@ def test_growing_blocks_lead_to_the_same_optimum_in_fewer_steps(monkeypatch):
 
 def test_growing_blocks_do_not_hang_on_the_order_of_the_rows(monkeypatch):
     """Of more new examples than half a block holds, the same ones are kept, however they are numbered."""
-    monkeypatch.setattr(dual_blocks, "_BLOCK", 16)
+    monkeypatch.setattr(dual_blocks, "BLOCK", 16)
     monkeypatch.setattr(dual_blocks, "_DOUBLED_AT", 2)
     problem = precomputed_problem(200)
     numbers = np.random.default_rng(1).permutation(200)
@@ -115,7 +115,7 @@ def test_rows_are_fetched_of_those_that_move():
 def test_examples_between_the_bounds_join_a_block_if_there_is_room_for_their_rows(monkeypatch):
     problem, solver = precomputed_problem(300), DualBlocks(1.0, Balanced())
     state, _ = advance(solver, problem, 2)
-    monkeypatch.setattr(dual_blocks, "_BLOCK", 16)
+    monkeypatch.setattr(dual_blocks, "BLOCK", 16)
     state.alpha[:] = np.repeat([0.0, 0.5, 1.0], 100)
     state.recent = np.arange(90, 120)
     block = solver._block(problem, state)
@@ -127,7 +127,7 @@ def test_examples_between_the_bounds_join_a_block_if_there_is_room_for_their_row
     assert len(solver._free(problem, state, np.arange(100, 196), 8)) == 4
     assert len(DualBlocks(1.0, Balanced(), problems=3)._free(problem, state, np.arange(0), 8)) == 0  # no room
     with monkeypatch.context() as patch:
-        patch.setattr(dual_blocks, "_MOST_FREE", 99)
+        patch.setattr(dual_blocks, "MOST_FREE", 99)
         assert len(solver._free(problem, state, np.arange(0), 8)) == 0
     problem.rows.ledger.limit = 10**9
     assert len(solver._free(problem, state, np.arange(0), 8)) == 0
