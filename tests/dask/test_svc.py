@@ -327,7 +327,7 @@ def test_groups_of_partitions_are_even_and_none_is_empty():
 def test_an_overview_is_that_of_all_rows_together():
     rng = np.random.default_rng(0)
     X, y = rng.normal(1e4, 1.0, (500, 3)), rng.integers(0, 3, 500)
-    looks = [look_at(X[a:b], y[a:b], None, 16, [0, a]) for a, b in [(0, 120), (120, 120), (120, 500)]]
+    looks = [look_at(X[a:b], y[a:b], None, True, 16, [0, a]) for a, b in [(0, 120), (120, 120), (120, 500)]]
     found = overview(looks)
     assert found.variance == pytest.approx(X.var(), rel=1e-9)
     np.testing.assert_array_equal(found.counts, np.bincount(y))

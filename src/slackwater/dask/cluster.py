@@ -47,13 +47,15 @@ def connected(given: Any) -> Iterator[Any]:
         yield client
 
 
-def survey(client: Any, partitions: Sequence[Partition], seed: int, patience: float) -> Overview:
-    """Look at all partitions: one task each, a few numbers and rows back."""
+def survey(client: Any, partitions: Sequence[Partition], moments: bool, seed: int, patience: float) -> Overview:
+    """Look at all partitions: one task each, a few numbers and rows back; ``moments`` are those of all entries."""
     sampled = max(_LEAST_SAMPLED, _SAMPLED // len(partitions))
 
     def submit(where: Where) -> list[Any]:
         return [
-            client.submit(look_at, *_arguments(client, part, where), sampled, [seed, number], pure=False, **where)
+            client.submit(
+                look_at, *_arguments(client, part, where), moments, sampled, [seed, number], pure=False, **where
+            )
             for number, part in enumerate(partitions)
         ]
 

@@ -50,7 +50,7 @@ class ClusterFit:
             n_workers = len(client.nthreads())
             self.partitions = partitions_of(self.X, self.y, self.sample_weight, max(n_workers, 1))
             self.seed = est._seed()
-            self.overview = survey(client, self.partitions, self.seed, est.worker_timeout)
+            self.overview = survey(client, self.partitions, est.gamma == "scale", self.seed, est.worker_timeout)
             self.kernel = self._kernel()
             transport = self._transport(client, max(n_workers, 1), workers)
             try:

@@ -147,8 +147,8 @@ def numbers_of(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", ensure_min_samples=0)
 
 
-def look_at(X: Any, y: Any, weights: Any, sampled: int, seed: Sequence[int]) -> Look:
-    """A task: statistics of one partition, and some of its rows."""
+def look_at(X: Any, y: Any, weights: Any, moments: bool, sampled: int, seed: Sequence[int]) -> Look:
+    """A task: statistics of one partition, with ``moments`` those of its entries as well, and some of its rows."""
     names = [str(each) for each in X.columns] if hasattr(X, "columns") else None
     X, y = numbers_of(X), column_or_1d(y)
     n = X.shape[0]
@@ -158,7 +158,7 @@ def look_at(X: Any, y: Any, weights: Any, sampled: int, seed: Sequence[int]) -> 
     labels, places = np.unique(y, return_inverse=True)
     counts = np.bincount(places, minlength=len(labels))
     used = np.bincount(places[weights > 0.0], minlength=len(labels))
-    mean, squares = entry_moments(cast("Vectors", as_points(X))) if n else (0.0, 0.0)
+    mean, squares = entry_moments(cast("Vectors", as_points(X))) if n and moments else (0.0, 0.0)
     chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sampled])
     weight, squared = float(weights.sum()), float(weights @ weights)
     kind = X.shape[1], X.dtype.name, sparse.issparse(X)

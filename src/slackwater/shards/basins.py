@@ -14,7 +14,7 @@ from slackwater.shards.messages import EVERYTHING, Doubles, Window
 from slackwater.water import _scan_loops
 from slackwater.water._scan_loops import Basin
 
-MAX_POINTS = 4096  # of a window that a shard sends
+MAX_POINTS = 8192  # of a window that a shard sends
 
 
 def seen_through(responses: Doubles, upper: Doubles, C: float, window: Window) -> Basin:
@@ -27,6 +27,9 @@ def join_basins(parts: Sequence[Basin], window: Window, most: int = MAX_POINTS) 
     points = np.concatenate([np.empty(0), *(part.points for part in parts)])
     weights = np.concatenate([np.empty(0), *(part.weights for part in parts)])
     below = sum(part.weight for part in parts), sum(part.total for part in parts)
+    if len(points) > most:  # equal ones are one
+        points, group = np.unique(points, return_inverse=True)
+        weights = np.bincount(group.ravel(), weights)
     whole = len(points) <= most
     if not whole:
         points, weights = _strata(points, weights, most)

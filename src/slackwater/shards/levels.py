@@ -10,13 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from slackwater.shards.basins import flat, join_basins
-from slackwater.shards.messages import EVERYTHING, Report, Windows
+from slackwater.shards.messages import EVERYTHING, Report, Window, Windows
 from slackwater.water._scan_loops import Basin
 from slackwater.water._walk_loops import Filling, Rule, fill, sort_basin
 
 _AIM = 256  # points that a window should hold
+_SPARE = 1.5  # times as far as levels last moved, that they may move next
 _GROWTH = 8.0
-_MAX_LOOKS = 24
+_WIDEST = 1e12
+_MAX_LOOKS = 40
 _NO_LIMIT = 2**62
 
 Ask = Callable[[Windows], list[Report]]  # the shards' basins through other windows
@@ -24,19 +26,19 @@ Ask = Callable[[Windows], list[Report]]  # the shards' basins through other wind
 
 @dataclass
 class LevelWindows:
-    """Where the levels of a problem are expected, from where they were."""
+    """Where the levels of a problem's two classes are expected, from where they were."""
 
-    positive: float = math.nan  # levels, as responses
-    negative: float = math.nan
-    half: float = math.inf
+    levels: tuple[float, float] = (math.nan, math.nan)  # as responses
+    halves: tuple[float, float] = (math.inf, math.inf)  # half of each window's width
+    settled: tuple[float, float] | None = None  # where the levels were when last found
 
     def now(self) -> Windows:
-        if not math.isfinite(self.half):
-            return EVERYTHING, EVERYTHING
-        return (
-            (self.positive - self.half, self.positive + self.half),
-            (self.negative - self.half, self.negative + self.half),
-        )
+        first, second = (_window(*each) for each in zip(self.levels, self.halves, strict=True))
+        return first, second
+
+
+def _window(level: float, half: float) -> Window:
+    return (level - half, level + half) if math.isfinite(half) else EVERYTHING
 
 
 class Level(NamedTuple):
@@ -58,52 +60,63 @@ def settle(
         if squared_norm <= 0.0:
             return _constant(positive, negative, C, free_bias)
         found = fill(positive, negative, rule)
-        if math.isinf(found.level) and shown[0] == EVERYTHING:
+        if math.isinf(found.level) and shown == (EVERYTHING, EVERYTHING):
             return _constant(positive, negative, C, free_bias)
-        if exact and found.proven:
-            _follow(windows, found, positive, free_bias)
+        if all(exact) and found.proven:
+            _follow(windows, found, (positive, negative), free_bias)
             return _level(found, positive, negative, C, free_bias)
-        _look_elsewhere(windows, found, positive, exact)
+        _look_elsewhere(windows, found, (positive, negative), exact)
         reports = ask(windows.now())
     raise RuntimeError("the level of the shards was not found: their responses are not numbers")
 
 
-def _joined(reports: Sequence[Report], shown: Windows, free_bias: bool) -> tuple[Basin, Basin, bool]:
+def _joined(reports: Sequence[Report], shown: Windows, free_bias: bool) -> tuple[Basin, Basin, tuple[bool, bool]]:
     basins = [report.basins for report in reports if report.basins is not None]
     positive, _ = join_basins([each[0] for each in basins], shown[0], _NO_LIMIT)
     sort_basin(positive)
+    first = all(report.exact[0] for report in reports)
     if not free_bias:
-        return positive, flat(), all(report.exact for report in reports)
+        return positive, flat(), (first, True)
     negative, _ = join_basins([each[1] for each in basins], shown[1], _NO_LIMIT)
     sort_basin(negative)
-    return positive, negative, all(report.exact for report in reports)
+    return positive, negative, (first, all(report.exact[1] for report in reports))
 
 
-def _follow(windows: LevelWindows, found: Filling, seen: Basin, free_bias: bool) -> None:
+def _follow(windows: LevelWindows, found: Filling, seen: tuple[Basin, Basin], free_bias: bool) -> None:
     """Let the next windows be about these levels, as wide as they have moved and as points are dense."""
-    moved = 0.0
-    if math.isfinite(windows.positive):
-        moved = max(abs(found.x_pos - windows.positive), abs(found.x_neg - windows.negative) if free_bias else 0.0)
-    half, inside = windows.half, len(seen.points)
-    if not math.isfinite(half):
-        half = 0.5 * float(seen.points[-1] - seen.points[0]) if inside else 1.0
-    half *= min(max(_AIM / max(inside, 1), 0.25), 4.0)
-    windows.positive, windows.negative = found.x_pos, found.x_neg if free_bias else 0.0
-    windows.half = max(half, 2.0 * moved, 1e-12 * (1.0 + abs(found.x_pos)))
+    now = found.x_pos, found.x_neg if free_bias else 0.0
+    before = windows.settled or now
+    halves = []
+    for level, earlier, half, basin in zip(now, before, windows.halves, seen, strict=True):
+        width = half if math.isfinite(half) else _extent(basin)
+        width *= min(max(_AIM / max(len(basin.points), 1), 0.25), 4.0)
+        halves.append(max(width, _SPARE * abs(level - earlier), _least(level)))
+    windows.levels = windows.settled = now
+    windows.halves = halves[0], halves[1]
 
 
-def _look_elsewhere(windows: LevelWindows, found: Filling, seen: Basin, exact: bool) -> None:
-    """A narrower window about what strata suggest, or a wider one."""
-    if exact:
-        windows.half *= _GROWTH
-        if windows.half > 1e12:
-            windows.half = math.inf
+def _look_elsewhere(windows: LevelWindows, found: Filling, seen: tuple[Basin, Basin], exact: tuple[bool, bool]) -> None:
+    """Narrower windows about what strata suggest; where every point was seen, wider ones."""
+    if math.isinf(found.level):
+        windows.halves = math.inf, math.inf
         return
-    points = seen.points
-    width = windows.half if math.isfinite(windows.half) else 0.5 * float(points[-1] - points[0])
-    near = max(width * _AIM / max(len(points), 1), 1e-12 * (1.0 + abs(found.x_pos)))
-    windows.positive, windows.half = found.x_pos, min(near, 0.5 * width)
-    windows.negative = found.x_neg
+    levels, halves = list(windows.levels), list(windows.halves)
+    for k, (level, basin) in enumerate(zip((found.x_pos, found.x_neg), seen, strict=True)):
+        width = halves[k] if math.isfinite(halves[k]) else _extent(basin)
+        if not exact[k]:
+            levels[k], halves[k] = level, max(width * _AIM / max(len(basin.points), 1), _least(level))
+        elif all(exact):
+            halves[k] = _GROWTH * halves[k] if halves[k] < _WIDEST else math.inf
+    windows.levels, windows.halves = (levels[0], levels[1]), (halves[0], halves[1])
+
+
+def _extent(basin: Basin) -> float:
+    return 0.5 * float(basin.points[-1] - basin.points[0]) if len(basin.points) else 1.0
+
+
+def _least(level: float) -> float:
+    """The narrowest window that rounding leaves room for."""
+    return 1e-12 * (1.0 + abs(level))
 
 
 def _level(found: Filling, positive: Basin, negative: Basin, C: float, free_bias: bool) -> Level:

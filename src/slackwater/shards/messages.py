@@ -72,7 +72,7 @@ class Report(NamedTuple):
     top: float  # the largest wish to rise, the largest to fall: as biases where there is one
     bottom: float
     basins: tuple[Basin, Basin] | None  # of the positive and the negative examples, through the windows
-    exact: bool  # whether the basins hold every point of their windows, not strata of them
+    exact: tuple[bool, bool]  # whether each basin holds every point of its window, not strata of them
     wanted: Doubles
     offers: Offers | None
 

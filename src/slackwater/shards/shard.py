@@ -256,9 +256,11 @@ class Shard:
     def _report(self, query: Query) -> Report:
         problem = self._problems[query.problem]
         wanted = problem.positions(query.wanted)
+        basins, exact = self._basins(problem, query.windows)
+        if query.offers == 0:  # a look at the level alone
+            return Report(0.0, 0.0, -np.inf, -np.inf, basins, exact, problem.responses[wanted], None)
         shortfall = 1.0 - problem.responses
         rising, falling = self.plan.coupling.pulls(problem.labels, problem.upper, problem.alpha, shortfall)
-        basins, exact = self._basins(problem, query.windows)
         report = Report(
             coefficient_sum=float(problem.alpha.sum()),
             squared_norm=float(problem.alpha @ problem.responses),
@@ -269,8 +271,6 @@ class Shard:
             wanted=problem.responses[wanted],
             offers=None,
         )
-        if query.offers == 0:
-            return report
         if np.isfinite(query.turn):
             shortfall -= problem.labels * query.centre
             violating = np.where(shortfall > 0.0, problem.alpha < problem.upper, problem.alpha > 0.0)
@@ -295,10 +295,12 @@ class Shard:
             self._packed(numbers),
         )
 
-    def _basins(self, problem: _Problem, windows: Windows | None) -> tuple[tuple[Basin, Basin] | None, bool]:
+    def _basins(
+        self, problem: _Problem, windows: Windows | None
+    ) -> tuple[tuple[Basin, Basin] | None, tuple[bool, bool]]:
         """The two classes of a problem through the windows; without a bias both are all of it."""
         if windows is None:
-            return None, False
+            return None, (False, False)
         found, free_bias = [], self.plan.coupling.free_bias
         for sign, window in zip((1, -1), windows, strict=True):
             of_class = [
@@ -307,7 +309,7 @@ class Shard:
                 if part.sign == sign or not free_bias
             ]
             found.append(join_basins(of_class, window))
-        return (found[0][0], found[1][0]), found[0][1] and found[1][1]
+        return (found[0][0], found[1][0]), (found[0][1], found[1][1])
 
     # ---- what a shard is made of
 
