@@ -199,7 +199,7 @@ def test_assessments_are_those_of_the_responses(coupling):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_level_between_many_points_of_one_class_and_none_of_the_other_is_found(seed):
+def test_a_level_between_many_points_of_one_class_and_none_of_the_other_is_found(seed, monkeypatch):
     """Each class has a window of its own: one narrow, one wide. Equal responses count as one point."""
     rng = np.random.default_rng(seed)
     X, y = moons(200)
@@ -215,7 +215,9 @@ def test_a_level_between_many_points_of_one_class_and_none_of_the_other_is_found
     squared = 40.0
     windows = LevelWindows()
     ask = functools.partial(session.look, 0)
-    found = settle(ask(windows.now()), windows, squared, 1.0, True, ask)
+    shard = session.transport.shards[0]
+    losses = functools.partial(shard.losses, 0)
+    found = settle(ask(windows.now()), windows, squared, 1.0, True, ask, losses)
 
     def cost(scale, bias):
         shortfall = 1.0 - scale * problem.responses - bias * problem.labels
@@ -228,3 +230,7 @@ def test_a_level_between_many_points_of_one_class_and_none_of_the_other_is_found
     )
     assert 0.5 * found.scale**2 * squared + found.loss <= best * (1 + 1e-7)
     assert found.loss == pytest.approx(cost(found.scale, found.bias) - 0.5 * found.scale**2 * squared, rel=1e-9)
+    monkeypatch.setattr("slackwater.shards.levels._MAX_LOOKS", 1)  # strata alone: a model near the best, its loss exact
+    near = settle(ask((EVERYTHING, EVERYTHING)), LevelWindows(), squared, 1.0, True, ask, losses)
+    assert near.loss == pytest.approx(cost(near.scale, near.bias) - 0.5 * near.scale**2 * squared, rel=1e-9)
+    assert 0.5 * near.scale**2 * squared + near.loss <= best * (1 + 1e-3)

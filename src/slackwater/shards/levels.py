@@ -18,7 +18,7 @@ _AIM = 256  # points that a window should hold
 _SPARE = 1.5  # times as far as levels last moved, that they may move next
 _GROWTH = 8.0
 _WIDEST = 1e12
-_MAX_LOOKS = 40
+_MAX_LOOKS = 12
 _NO_LIMIT = 2**62
 
 Ask = Callable[[Windows], list[Report]]  # the shards' basins through other windows
@@ -50,7 +50,13 @@ class Level(NamedTuple):
 
 
 def settle(
-    reports: Sequence[Report], windows: LevelWindows, squared_norm: float, C: float, free_bias: bool, ask: Ask
+    reports: Sequence[Report],
+    windows: LevelWindows,
+    squared_norm: float,
+    C: float,
+    free_bias: bool,
+    ask: Ask,
+    losses: Callable[[float, float], float],
 ) -> Level:
     """The best scale and bias for all shards, and the hinge losses with them. ``windows`` follows the levels."""
     rule = Rule((2.0 if free_bias else 1.0) * squared_norm / C, 0.0, 0.0, 1.0)
@@ -67,7 +73,11 @@ def settle(
             return _level(found, positive, negative, C, free_bias)
         _look_elsewhere(windows, found, (positive, negative), exact)
         reports = ask(windows.now())
-    raise RuntimeError("the level of the shards was not found: their responses are not numbers")
+    # Any scale and bias make a model; the best ones as far as strata tell, with what its losses come to.
+    near = _constant(positive, negative, C, free_bias)
+    if math.isfinite(found.level):
+        near = _level(found, positive, negative, C, free_bias)
+    return near._replace(loss=losses(near.scale, near.bias))
 
 
 def _joined(reports: Sequence[Report], shown: Windows, free_bias: bool) -> tuple[Basin, Basin, tuple[bool, bool]]:

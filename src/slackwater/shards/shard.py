@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from slackwater.fitting.subspace.basis import Basis
 from slackwater.gram.source import IndexArray
 from slackwater.kernels.base import Kernel
+from slackwater.objectives import hinge_total
 from slackwater.points import Points
 from slackwater.shards.basins import join_basins, seen_through
 from slackwater.shards.examples import Examples
@@ -190,6 +191,11 @@ class Shard:
                 evaluations += of_class.add_once(points, summands)
         self.step = step
         return evaluations
+
+    def losses(self, problem: int, scale: float, bias: float) -> float:
+        """Hinge losses of a model: this multiple of w, and a bias."""
+        found = self._problems[problem]
+        return hinge_total(scale * found.responses + found.labels * bias, found.upper)
 
     def holdout_losses(self, models: Sequence[tuple[int, float, float]]) -> list[float]:
         """The weight of the hold-out examples on the wrong side of models: problem, scale and bias of each."""

@@ -267,7 +267,8 @@ class ShardedBlocks:
         dual = sum(report.coefficient_sum for report in reports) - 0.5 * squared_norm
         ask = partial(session.look, number)
         seen = reports if reports[0].basins is not None else ask(windows.now())
-        level = settle(seen, windows, squared_norm, self.C, self.coupling.free_bias, ask)
+        losses = partial(self._losses, number)
+        level = settle(seen, windows, squared_norm, self.C, self.coupling.free_bias, ask, losses)
         norm = level.scale * math.sqrt(squared_norm)
         primal = 0.5 * norm**2 + level.loss
         return Assessment(
@@ -282,6 +283,10 @@ class ShardedBlocks:
             scale=level.scale,
             bias=level.bias,
         )
+
+    def _losses(self, number: int, scale: float, bias: float) -> float:
+        """What the losses of a model come to, in one more round."""
+        return float(sum(self.session.call_all("losses", number, scale, bias)))
 
     def _holdout_error(self, problem: ShardedProblem, scale: float, bias: float) -> float | None:
         if problem.held_out == 0.0:
