@@ -21,6 +21,7 @@ from slackwater.errors import ClusterError
 from slackwater.tracing import watched_by
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 PARAMETERS = {"C": 1.0, "gamma": 0.05, "strategy": "exact"}
@@ -210,7 +211,13 @@ def test_data_of_twice_the_workers_memory_are_trained_on(tmp_path):
         rows[start : start + 100_000] = rng.standard_normal((100_000, 200), dtype=np.float32)
     labels = (rows[:, 0] + rows[:, 1] > 0).astype(int)
     rows.flush()
-    X = da.from_array(np.load(path, mmap_mode="r"), chunks=(50_000, -1), name=False, inline_array=True)
+
+    def read_rows(path, start):  # a function of this test travels whole: workers do not know this module
+        return np.array(np.load(path, mmap_mode="r")[start : start + 50_000])
+
+    starts = range(0, shape[0], 50_000)
+    blocks = [da.from_delayed(dask.delayed(read_rows)(str(path), k), (50_000, 200), np.float32) for k in starts]
+    X = da.concatenate(blocks)
     y = da.from_array(labels, chunks=50_000)
     with cluster_of(2, memory_limit="600MB") as (_, client):
         peaks, over = [], threading.Event()
