@@ -7,6 +7,7 @@ before it has a model, by the clock or by Ctrl-C, is replaced by such a sample, 
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from dataclasses import dataclass, field
@@ -186,7 +187,17 @@ class _Samples:
             except CutShort:
                 return None
         self.evaluations += int(made.n_kernel_evals_)
-        return _Sample(made, rows, results)
+        found = _Sample(made, rows, results)
+        cut = size == self.smallest and made.stop_reason_ in _CUT_SHORT
+        return self._or_class_means(found, X, targets) if cut else found
+
+    def _or_class_means(self, found: _Sample, X: Any, targets: Targets) -> _Sample:
+        """The better of a sample's unfinished model and its class means: a solution just begun can be worse than chance."""
+        means = copy.copy(found.estimator)
+        reason, every = StopReason(means.stop_reason_), np.arange(len(found.rows))
+        other = _Sample(means, found.rows, keep_class_means(means, X, targets, self.kernel, every, reason))
+        self.evaluations += int(means.n_kernel_evals_)
+        return other if self._fewer_errors(other, found.estimator, found.rows) else found
 
 
 _PLAIN: dict[str, Any] = {

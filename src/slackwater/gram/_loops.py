@@ -127,11 +127,14 @@ _TILE = 64  # values: a square of them stays in the first-level cache
 
 @compiled
 def mirror(values: NDArray[np.floating], first: int, last: int) -> None:
-    """Write the columns from ``first`` to before ``last`` of a symmetric matrix, of which these rows are known."""
+    """Write the columns from ``first`` to before ``last`` of a symmetric matrix, of which these rows are known.
+
+    Their own square is made symmetric, too: products of double precision may be rounded differently on its two sides.
+    """
     for top in range(first, last, _TILE):
-        for left in range(0, first, _TILE):
+        for left in range(0, last, _TILE):
             for i in range(top, min(top + _TILE, last)):
-                for j in range(left, min(left + _TILE, first)):
+                for j in range(left, min(left + _TILE, i)):
                     values[j, i] = values[i, j]
 
 

@@ -136,7 +136,7 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
         )
         linear.fit(self._map.transform(X[order]), targets.codes[order], distinct.weights[distinct.order])
         self.classes_ = targets.classes
-        self.coef_ = linear.coef_
+        self.coef_ = np.ascontiguousarray(linear.coef_)  # as it is read from a file: products are rounded alike
         self.intercept_ = np.zeros(len(self.coef_))
         self.n_iter_ = int(linear.n_iter_)
         self.n_inner_products_ = self.n_pairs * len(order)
