@@ -192,7 +192,7 @@ class _Samples:
         return self._or_class_means(found, X, targets) if cut else found
 
     def _or_class_means(self, found: _Sample, X: Any, targets: Targets) -> _Sample:
-        """The better of a sample's unfinished model and its class means: a solution just begun can be worse than chance."""
+        """A sample's unfinished model or its class means: a solution that was just begun can be worse than chance."""
         means = copy.copy(found.estimator)
         reason, every = StopReason(means.stop_reason_), np.arange(len(found.rows))
         other = _Sample(means, found.rows, keep_class_means(means, X, targets, self.kernel, every, reason))
