@@ -64,6 +64,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "copyfile_regex": r".*\.rst",
     "image_srcset": ["2x"],
+    "thumbnail_size": (720, 400),
     "min_reported_time": 1e9,
 }
 
@@ -76,10 +77,12 @@ html_css_files = ["site.css"]
 html_favicon = "_static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {name: [] for name in ("index", "tour", "algorithm", "reproduction")}
+ALONE = ("index", "tour", "algorithm", "reproduction", "comparison/index", "gallery/index")  # nothing beside them
+html_sidebars = {name: [] for name in ALONE}
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "slackwater", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
     "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/index": []},
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],

@@ -68,7 +68,7 @@ def test_python_on_the_page_runs_and_prints_what_it_says(page, tmp_path, monkeyp
             pytest.skip("the page needs the callbacks of scikit-learn 1.9")
         if block.language == "python":
             source = "\n" * (block.line - 1) + block.code  # tracebacks name the line of the page
-            exec(compile(source, str(page), "exec"), namespace)
+            exec(compile(source, str(page), "exec", dont_inherit=True), namespace)
         elif block.language == "pycon":
             _check_session(page, block, namespace)
 
