@@ -1,4 +1,4 @@
-"""Draw races-light.svg and races-dark.svg, the seconds of a fit, from the table in measurements.md: ``draw_races.py``."""
+"""Draw races-light.svg and races-dark.svg, seconds of fits, from the table in measurements.md: ``draw_races.py``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class Race(NamedTuple):
 
 def races(measurements: str) -> list[Race]:
     """The rows of "How long does it take?", and scikit-learn's seconds from the sentence below it."""
-    adult = re.search(r"same machine and run as `SVC` \(one seed\): Adult C = 1 ([\d.]+) s .*?C = 100 ([\d.]+) s", measurements)
+    adult = re.search(
+        r"same machine and run as `SVC` \(one seed\): Adult C = 1 ([\d.]+) s .*?C = 100 ([\d.]+) s", measurements
+    )
     assert adult is not None
     libsvm = {"Adult, C = 1": float(adult[1]), "Adult, C = 100": float(adult[2])}
     table = measurements.split("| race | strategy | fit, s | oneDAL, s |")[1].split("\n\n")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import runpy
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -115,6 +116,29 @@ def test_a_link_of_the_site_that_leads_nowhere_is_found(tmp_path):
     )  # fmt: skip
     assert checked.returncode == 1
     assert checked.stdout.splitlines() == ["index.html: lost.html", "index.html: #gone"]
+
+
+def _rows(page, header):
+    table = page.read_text().split(header)[1].split("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_the_tables_of_races_say_what_was_measured():
+    header = "| data | C, γ |"
+    readme = _rows(ROOT / "README.md", header)
+    assert readme == _rows(ROOT / "docs" / "comparison" / "index.md", header)
+    measured = _rows(ROOT / "docs" / "measurements.md", "| race | strategy | fit, s |")
+    for row, source in zip(readme, measured, strict=False):  # strategy and ratio are told in measurements.md only
+        expected = [float(source[place]) for place in (2, 3, 5, 6, 7, 8)]
+        assert [float(cell) for cell in row[2:]] == pytest.approx(expected, rel=0.02), row[0]
+
+
+def test_the_figure_of_the_races_is_that_of_the_table():
+    draw = runpy.run_path(str(ROOT / "docs" / "draw_races.py"))
+    found = draw["races"]((ROOT / "docs" / "measurements.md").read_text())
+    assert len(found) == 7
+    picture = (ROOT / "docs" / "races-light.svg").read_text()
+    assert all(f"<!-- {race.onedal / race.ours:.1f} × -->" in picture for race in found)
 
 
 def test_the_readme_has_links():

@@ -39,7 +39,7 @@ model = SVC(**parameters).fit(X_train, y_train)
 print(model.decisions_)
 
 # %%
-# The default beside strategies that are forced: what each takes, and what each gives.
+# The default beside strategies that are forced: what each takes on the machine that built this page, and what it gives.
 
 start = time.perf_counter()
 SVC(**parameters).fit(X_train, y_train)  # once more, now that everything is compiled
