@@ -81,6 +81,11 @@ class SpareMemory:
                 return self._spare.pop(min(fitting, key=lambda number: len(self._spare[number])))
         return untouched(n_bytes, np.uint8)
 
+    def clear(self) -> None:
+        """Keep nothing for others: what comes next needs the room."""
+        with self._lock:
+            self._spare.clear()
+
     def give_back(self, memory: NDArray[np.uint8]) -> None:
         """For others to take."""
         if len(memory):

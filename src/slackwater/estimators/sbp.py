@@ -67,8 +67,8 @@ class SBPClassifier(KernelClassifier):
     n_iter_no_change : int, default=10
         Assessments without improvement after which ``early_stopping`` ends a fit.
     cache_size : float, default=200
-        Memory for kernel rows, in MB; X and its copies come on top. It changes the time, not the
-        model (but for rounding).
+        Memory for kernel rows, in MB; copies of X and at most 96 MB come on top. It changes the
+        time, not the model (but for rounding).
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another
         ``nu``. ``max_iter`` then counts the further steps.

@@ -99,11 +99,12 @@ class SVC(Probabilities):
     n_iter_no_change : int, default=10
         10 assessments without improvement are an epoch.
     cache_size : float, optional
-        Memory for kernel rows, in MB; not for X, its copies or single blocks, which come on top. By
-        default a sixth of the machine's memory, a third for the nearly sparse matrix of a narrow
-        kernel and for coordinates in a span; taken as it is needed, and by default less where rows
-        are soon computed again. It changes the time and the way to the model, which is as near to
-        the optimum as ever; a sparse matrix that does not fit is not used.
+        Memory for all that holds kernel values, in MB. A fit adds at its peak no more than this,
+        copies of X (at most four) and 96 MB. By default a sixth of the memory of the machine or
+        container, a third for the nearly sparse matrix of a narrow kernel and for coordinates in a
+        span; taken as it is needed, and by default less where rows are soon computed again. It
+        changes the time and the way to the model, which is as near to the optimum as ever; a
+        strategy whose matrix does not fit is declined, or refused if it is forced.
     warm_start : bool, default=False
         Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
         ``max_iter`` then counts the further steps.

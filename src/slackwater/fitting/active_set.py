@@ -11,7 +11,7 @@ from slackwater.fitting.compression import Compression
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.dual_solution import DualSolution
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.gram.features import worth_keeping
+from slackwater.gram.features import beside_a_matrix, worth_keeping
 from slackwater.gram.source import IndexArray
 from slackwater.gram.storage import compacted
 from slackwater.solvers.drive import Task
@@ -27,6 +27,7 @@ class ActiveSet:
         self.compression = Compression()
         features = solution.features
         self._memory = features.row_memory(worth_keeping(features, len(solution.problems)))
+        self._memory.restrict(beside_a_matrix(features, len(solution.problems)))
         chosen = features.part(examples)
         self.rows = chosen.rows(self._memory)
         self.part: TrainingSet = solution.whole.arranged(examples, self.rows, chosen)
@@ -59,6 +60,10 @@ class ActiveSet:
         self.change(self._places_within(margin), newcomers)
         self.solution.responses[:, newcomers] = self._responses_by_rows(newcomers)
         self.change(self._places_within(margin), newcomers[:0])
+
+    def use_all_memory(self) -> None:
+        """Let rows have the memory that was left to other strategies, from the next change of the set on."""
+        self._memory.restrict(len(self._memory))
 
     def admit_all(self) -> None:
         """Screen none any more."""

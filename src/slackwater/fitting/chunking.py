@@ -20,7 +20,7 @@ from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decision
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.settings import ChunkingSettings
-from slackwater.fitting.working_set import WorkingSet
+from slackwater.fitting.working_set import WorkingSet, capacity_of
 from slackwater.fitting.working_set_dual import NEAR, WorkingSetDual
 from slackwater.gram.features import Features
 from slackwater.memory import SpareMemory
@@ -57,7 +57,8 @@ class Chunking:
         self.tests = [np.zeros(n)]  # the dual variables when examples outside were tested, one test after the other
         self.last_test = np.zeros(n, dtype=np.intp)  # the one to which the response of an example outside belongs
         self.drifts = [0.0]  # how far w has moved since each test, at most
-        capacity = min(n, self.settings.max_working_set)
+        room = capacity_of(self.features.cache_bytes, self.features.points.dtype)
+        capacity = min(n, self.settings.max_working_set, room)
         self.working = self.shared or WorkingSet(self.features, capacity, self.memory)
         self.outside = np.ones(n, dtype=bool)
         self.outside[self.working.indices] = False

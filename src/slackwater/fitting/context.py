@@ -133,6 +133,13 @@ class FitContext:
         self.note(decision)
         return decision.positive
 
+    def has_room(self, strategy: str, what: str, needed: float, room: float) -> bool:
+        """Record whether so many bytes are there. Memory is kept to: a forced strategy is declined as well."""
+        MB = 2.0**20
+        decision = decide(strategy, f"memory for {what}, MB", needed / MB, "<=", room / MB, False, self.clock.seconds())
+        self.note(decision)
+        return decision.positive
+
     def show(self, row: Snapshot, progress: Progress) -> None:
         """An assessment, to everybody who watches but the recorder."""
         if self.watchers:

@@ -21,6 +21,7 @@ from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.sample import Start
 from slackwater.fitting.strategies import exact, screening, sparse_kernel, subspace
+from slackwater.fitting.working_set import bytes_for
 from slackwater.gram.features import Features
 from slackwater.solvers.stationary import StationaryBlocks
 
@@ -55,7 +56,13 @@ def _by_chunking(context: FitContext) -> FitResult | None:
         return None
     features = exact.features_for(context)
     context.decide(exact.NAME, "examples", n, "<=", most)
-    return None if features is None else _chunked(context, features)
+    if features is None:
+        return None
+    first_working_set = bytes_for(min(n, context.settings.chunking.max_at_once), features.points.dtype)
+    if first_working_set > features.cache_bytes:
+        context.has_room(exact.NAME, "the first working set", first_working_set, features.cache_bytes)
+        return None
+    return _chunked(context, features)
 
 
 def _chunked(context: FitContext, features: Features) -> FitResult | None:
@@ -80,6 +87,7 @@ def _keeps_all_responses(context: FitContext) -> bool:
 
 def _by_blocks(context: FitContext) -> FitResult:
     """By kernel rows that are computed as they are needed."""
+    context.spare_memory.clear()
     return exact.from_scratch(context) if _exact_from_scratch(context) else _by_strategies(context)
 
 
@@ -171,4 +179,5 @@ def _unfinished(start: Start) -> list[BinaryResult]:
 def _cannot_serve(context: FitContext) -> str:
     declined = [each for each in context.decisions.of(context.strategy) if not each.positive]
     why = f"{declined[-1].measured} is {declined[-1].value:.4g}, not {declined[-1].limit}" if declined else "its kernel"
-    return f"strategy={context.strategy!r} cannot serve this data ({why}). Use strategy='auto'."
+    remedy = " or a larger cache_size" if declined and declined[-1].measured.startswith("memory") else ""
+    return f"strategy={context.strategy!r} cannot serve this data ({why}). Use strategy='auto'{remedy}."

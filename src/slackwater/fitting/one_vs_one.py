@@ -26,6 +26,7 @@ from slackwater.fitting.result import BinaryResult, Models, PairModels, PairResu
 from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.strategies import exact
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.fitting.working_set import bytes_for
 from slackwater.stopping import MaxEvaluations, Progress, StoppingRule
 from slackwater.tracing import Recorder
 from slackwater.workers import Workers
@@ -91,7 +92,8 @@ class _Joint:
             for pair in ordered:
                 self._fit(pair, None)
         else:
-            features.workers.run(lambda pair: self._fit(pair, Workers()), ordered)
+            side_by_side = Workers(threads, self.context.deadline)
+            side_by_side.run(lambda pair: self._fit(pair, Workers()), ordered)
 
     def fill_up(self, pairs: Sequence[Pair]) -> None:
         """Pairs that the deadline left without a model have that of some examples of each class."""
@@ -125,7 +127,12 @@ class _Joint:
         # The meter that all pairs share is part of their states, and has one account at a time.
         if context.training_set.held_out.any() or context.persistence.checkpoint is not None:
             return 1
-        return features.workers.n_threads if max(self._size(pair) for pair in pairs) <= most else 1
+        largest = max(self._size(pair) for pair in pairs)
+        if largest > most:
+            return 1
+        in_working_set = bytes_for(min(largest, context.settings.chunking.max_working_set), features.points.dtype)
+        at_once = features.cache_bytes // max(in_working_set, features.points.dtype.itemsize * largest**2)
+        return int(min(features.workers.n_threads, max(at_once, 1)))
 
     def show_solved_together(self, count: int) -> None:
         """Show the models of the pairs that were solved together to everybody who watches."""

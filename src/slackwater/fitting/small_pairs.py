@@ -51,7 +51,20 @@ def classes_solved_together(context: FitContext) -> NDArray[np.intp]:
         NAME, "examples of the largest pair", float(2 * sizes[small].max()), "<=", settings.max_examples
     ):
         return none
+    features, needed = training_set.features, _bytes_for(context, sizes[small])
+    if features is not None and needed > features.cache_bytes:
+        context.has_room(NAME, "kernel values of the pairs", needed, features.cache_bytes)
+        return none
     return small
+
+
+def _bytes_for(context: FitContext, sizes: NDArray[np.intp]) -> int:
+    """What the largest strip takes, and the values of each class with itself, for classes of these sizes."""
+    features = context.training_set.features
+    itemsize = 8 if features is None else features.points.dtype.itemsize
+    strip = max(context.settings.pairs.strip_values, int((sizes * np.cumsum(sizes[::-1])[::-1]).max()))
+    strip = min(strip, int(sizes.sum()) ** 2)
+    return itemsize * (strip + int((sizes.astype(np.int64) ** 2).sum()))
 
 
 def solve(context: FitContext, classes: NDArray[np.intp], models: PairModels) -> dict[int, PairResult]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from slackwater.gram.features import Features
 from slackwater.memory import SpareMemory
@@ -13,6 +15,17 @@ from slackwater.points import Floats
 
 _ROWS_TOGETHER = 1024  # rows of the matrix computed at a time
 _PADDING = 16  # values between the rows of the matrix
+_MATRICES = 3  # as large as that of the working set: itself, and a part of it in double precision
+
+
+def capacity_of(n_bytes: int, dtype: np.dtype[Any]) -> int:
+    """The examples of a working set that is solved in so much memory."""
+    return int(math.sqrt(n_bytes / (_MATRICES * dtype.itemsize)))
+
+
+def bytes_for(examples: int, dtype: np.dtype[Any]) -> int:
+    """The memory in which a working set of so many examples is solved."""
+    return _MATRICES * dtype.itemsize * examples * (examples + 1)
 
 
 @dataclass
@@ -51,11 +64,11 @@ class WorkingSet:
         self.indices = self.indices[places]
         self.values[: len(places), : len(places)] = kept
 
-    def part(self, places: NDArray[np.intp]) -> Floats:
-        """The values of some of the examples with one another: a copy."""
+    def part(self, places: NDArray[np.intp], dtype: DTypeLike | None = None) -> Floats:
+        """The values of some of the examples with one another: a copy, of another type if one is given."""
         from slackwater.gram import _loops
 
-        out = np.empty((len(places), len(places)), self.values.dtype)
+        out = np.empty((len(places), len(places)), dtype or self.values.dtype)
         _loops.submatrix(self.values, places, out)
         return out
 

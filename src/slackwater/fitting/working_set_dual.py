@@ -30,6 +30,7 @@ _SHRUNK_SHARE = 0.7  # of the working set: a larger part is not worth its copy
 _MAX_REFRESHES = 100  # solutions of one working set, each from responses computed anew
 _PATIENCE = 20  # steps an example, before an interior-point method is thought of (Gaussian kernels take 1 to 10),
 _MAX_PATIENCE = 1000  # and after which it is tried, whatever it takes
+_FACTORS = 3  # matrices in double precision that there are when one has been factorised
 _OBJECTIVE_ROUNDING = 1e-13  # of Σ α_i: a rise of the dual objective that is none
 _MAX_VAIN = 4  # refreshes without such a rise: their steps may still make the violation smaller
 _INNER_SHARE = 0.9  # of the violation allowed, that is left to the working set
@@ -54,7 +55,12 @@ class WorkingSetDual:
 
         A part is solved at a time: the free dual variables, and those whose conditions are nearly violated.
         """
-        patience, kept = _Patience(len(self.working), _PATIENCE if self.patience is None else self.patience), None
+        patience, kept = (
+            _Patience(
+                len(self.working), _PATIENCE if self.patience is None else self.patience, self._most_factorised()
+            ),
+            None,
+        )
         for _ in range(_MAX_REFRESHES):
             found = self.coupling.violations(self.labels, self.upper, self.alpha, 1.0 - self.responses)
             if found.largest <= tolerance:
@@ -96,7 +102,8 @@ class WorkingSetDual:
         most = _STEPS_PER_EXAMPLE * len(chosen)
         steps = solve_in_slices(self.coupling, gram, labels, upper, part, shortfall, tolerance, most, self.deadline)
         if gram.dtype != np.float64 and np.array_equal(part, self.alpha[chosen]):  # what is left is below its rounding
-            gram, shortfall = self.working.part(chosen).astype(np.float64), 1.0 - self.responses[chosen]
+            del gram  # before there is a larger one
+            gram, shortfall = self.working.part(chosen, np.float64), 1.0 - self.responses[chosen]
             steps = solve_in_slices(self.coupling, gram, labels, upper, part, shortfall, tolerance, most, self.deadline)
         change = part - self.alpha[chosen]
         moved = np.flatnonzero(change)
@@ -110,6 +117,11 @@ class WorkingSetDual:
 
         signed = amounts * self.labels[places]
         _loops.add_combination(responses, self.labels, self.working.values, places, signed, 0, len(responses))
+
+    def _most_factorised(self) -> int:
+        """The largest working set whose factor there is room for, beside its matrix."""
+        room = self.working.features.cache_bytes
+        return min(MAX_FACTORISED, int(math.sqrt(room / (_FACTORS * 8 + self.working.values.itemsize))))
 
     def _factorised(self) -> Factor:
         m = len(self.working)
@@ -140,8 +152,8 @@ class _Patience:
     is a pass over two rows of m values; that method makes some thirty products of an m × r matrix with itself.
     """
 
-    def __init__(self, m: int, steps_per_example: int) -> None:
-        self._m, self._steps, self._objective = m, 0, -math.inf
+    def __init__(self, m: int, steps_per_example: int, most: int = MAX_FACTORISED) -> None:
+        self._m, self._most, self._steps, self._objective = m, most, 0, -math.inf
         self._least = steps_per_example * m
         self._factor: Factor | None = None
         self._exhausted, self._vain = False, 0
@@ -155,7 +167,7 @@ class _Patience:
     def exhausted_by(self, steps: int, factorise: Callable[[], Factor]) -> bool:
         """Whether, with these further steps, it is time for an interior-point method; once."""
         self._steps += steps
-        if self._exhausted or self._steps < self._least or self._m > MAX_FACTORISED:
+        if self._exhausted or self._steps < self._least or self._m > self._most:
             return False
         self._factor = self._factor or factorise()
         self._exhausted = self._steps >= min(self._factor.rank**2, _MAX_PATIENCE * self._m)

@@ -119,3 +119,13 @@ def worth_keeping(features: Features, problems: int) -> int:
     if effort is None:
         return features.cache_bytes
     return min(problems, 2) * max(effort, _MIN_COORDINATES) * _BYTES_PER_COORDINATE
+
+
+def beside_a_matrix(features: Features, problems: int) -> int:
+    """Memory for the rows of a sample, while another strategy may yet want memory for a matrix of its own."""
+    return min(worth_keeping(features, problems), features.cache_bytes, features.matrix_bytes // 2)
+
+
+def room_for_matrix(features: Features, problems: int) -> int:
+    """Memory for such a matrix, beside the rows of a sample."""
+    return features.matrix_bytes - beside_a_matrix(features, problems)

@@ -26,6 +26,7 @@ from slackwater.workers import Workers
 NEGLIGIBLE = 1e-4  # kernel values below this are taken for zero
 _PROBES, _FIRST_PROBES = 4096, 512  # points by which the share of other values is estimated, at first by few
 _LEAVES_AT_A_TIME = 16
+_BYTES_PER_VALUE = 8  # with the number of its column
 _MOVED_TOGETHER = 2**22  # values
 
 
@@ -72,14 +73,26 @@ def _share(features: Features, probes: IndexArray) -> float:
     return float(np.mean(values > NEGLIGIBLE))
 
 
+class NoRoomError(MemoryError):
+    """The values that are not negligible are more than there is memory for."""
+
+    def __init__(self, n_bytes: int) -> None:
+        super().__init__(f"{n_bytes} bytes are too many")
+        self.n_bytes = n_bytes
+
+
 class NarrowRows:
     """The whole matrix of a narrow kernel, sparse, of points in the order of ``leaves``.
 
-    Every distance that is begun counts as one evaluation, in the building; after that rows cost nothing.
+    Every distance that is begun counts as one evaluation, in the building; after that rows cost nothing. With a limit
+    of memory, ``NoRoomError`` is raised where it does not suffice.
     """
 
-    def __init__(self, kernel: Kernel, leaves: Leaves, ledger: EvaluationLedger, workers: Workers) -> None:
+    def __init__(
+        self, kernel: Kernel, leaves: Leaves, ledger: EvaluationLedger, workers: Workers, n_bytes: int | None = None
+    ) -> None:
         self.ledger = ledger
+        self._most = None if n_bytes is None else n_bytes // _BYTES_PER_VALUE
         self.n = int(leaves.starts[-1])
         at_zero = np.zeros(1)
         kernel.from_squared_distances(at_zero)
@@ -139,6 +152,10 @@ class NarrowRows:
             out = out[:, position[columns]]
         return out
 
+    def release(self) -> None:
+        """Give back the memory; the rows are of no use any more."""
+        self.columns, self.values = self.columns[:0].copy(), self.values[:0].copy()
+
     def _build(self, kernel: Kernel, leaves: Leaves, workers: Workers) -> None:
         limit = kernel.squared_cutoff(NEGLIGIBLE)
 
@@ -164,8 +181,10 @@ class NarrowRows:
 
     def _reserve(self, filled: int, needed: int, done: float, deadline: Deadline) -> None:
         """Make room, for as much as is likely to be needed in all; memory that is not written to is not taken."""
+        if self._most is not None and needed > self._most:
+            raise NoRoomError(_BYTES_PER_VALUE * needed)
         if needed > len(self.values):
-            room = int(max(needed * 1.5, needed / done * 1.25))
+            room = min(self._most, self.n**2) if self._most else int(max(needed * 1.5, needed / done * 1.25))
             self.columns = _moved(self.columns[:filled], room, deadline)
             self.values = _moved(self.values[:filled], room, deadline)
 

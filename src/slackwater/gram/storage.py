@@ -25,6 +25,14 @@ class RowMemory:
 
     def __init__(self, n_bytes: int) -> None:
         self._bytes = untouched(n_bytes, np.uint8)
+        self.usable = n_bytes
+
+    def __len__(self) -> int:
+        return len(self._bytes)
+
+    def restrict(self, n_bytes: int) -> None:
+        """Let rows laid out from now on use so much of it at most."""
+        self.usable = min(n_bytes, len(self._bytes))
 
     def values(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         """All of it, as one array."""
@@ -33,7 +41,7 @@ class RowMemory:
     def slab(self, width: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """As many rows as fit, at most one for each column, none if only one would fit: shape (rows, width)."""
         values = self.values(dtype)
-        rows = min(len(values) // max(width, 1), width)
+        rows = min(self.usable // dtype.itemsize // max(width, 1), width)
         rows = 0 if rows < min(2, width) else rows
         return values[: rows * width].reshape(rows, width)
 

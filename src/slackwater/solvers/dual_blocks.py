@@ -33,6 +33,7 @@ from slackwater.solvers.incumbent import Incumbent
 # is because blocks undo one another's work, the less the larger they are: 1330 blocks of 512, or 360 that double twice.
 BLOCK, _DOUBLED_AT, _DOUBLINGS = 512, 32, 2
 _BLOCK_BYTES = 2**28
+_BEYOND_CACHE_BYTES = 2**26  # for the rows of a block that is larger than the cache: they come on top of it
 FEWEST_IN_TURN = 16  # examples of a block, for it to be a sample,
 RARER = 8  # of which one in so many, at least, is of the rarer class
 EVERY_STEP, EVERY = 20, 3  # assessed after each of the first steps, then less often: it takes as long as a draw
@@ -259,7 +260,8 @@ class DualBlocks(DualAscent):
         """
         rows = problem.rows
         most = max(BLOCK, min(block_size(blocks), rows.slots // 2 // self.problems))
-        size = min(most, max(16, _BLOCK_BYTES // rows.row_bytes // self.problems))
+        room = min(_BLOCK_BYTES, max(rows.slots * rows.row_bytes, _BEYOND_CACHE_BYTES))
+        size = min(most, max(16, room // rows.row_bytes // self.problems))
         remaining = rows.ledger.remaining
         if remaining is not None:  # for the values of the block with itself, then for its rows
             size = min(size, (math.isqrt(problem.n**2 + 4 * remaining // self.problems) - problem.n) // 2)

@@ -46,6 +46,7 @@ def attempt(start: Start) -> list[BinaryResult] | None:
         return None
     context.stage(f"exact, {context.training_set.n:,} examples")
     sample.compress()
+    sample.active.use_all_memory()
     sample.active.admit_all()
     reached = sample.active.solve(sample.tol)
     found = audited(sample.active, sample.tol, reached)

@@ -32,6 +32,7 @@ def attempt(start: Start) -> list[BinaryResult] | None:
     if not sample.reached:
         return None
     sample.compress()
+    sample.active.use_all_memory()
     active, settings = sample.active, context.settings.screening
     if not context.decide(NAME, "examples", sample.solution.whole.n, ">=", _min_examples(sample, settings)):
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from slackwater.fitting.estimate import estimated_sum
 from slackwater.fitting.result import BinaryResult, result_of, with_losses
 from slackwater.fitting.sample import Start
 from slackwater.fitting.training_set import TrainingSet
-from slackwater.gram.features import Features
-from slackwater.gram.narrow import NEGLIGIBLE, NarrowRows, share_above_negligible
+from slackwater.gram.features import Features, room_for_matrix
+from slackwater.gram.narrow import NEGLIGIBLE, NarrowRows, NoRoomError, share_above_negligible
 from slackwater.gram.source import IndexArray
 from slackwater.points import DensePoints
 from slackwater.points.leaves import Leaves
@@ -52,17 +52,24 @@ def _prepared(context: FitContext, features: Features) -> SparseKernelTraining |
     share = share_above_negligible(features, context.rng, clearly=_CLEARLY * settings.max_share)
     if not context.decide(NAME, f"kernel values above {NEGLIGIBLE:g}, share", share, "<=", settings.max_share):
         return None
-    megabytes = 8.0 * share * features.n**2 / 2**20
-    if not context.decide(NAME, "memory for sparse rows, MB", megabytes, "<=", features.matrix_bytes / 2**20):
+    problems = 1 if context.n_classes == 2 else context.n_classes
+    sampled = context.stopping.tol is None  # whose rows are in memory as well
+    room = room_for_matrix(features, problems) if sampled else features.matrix_bytes
+    if not context.has_room(NAME, "sparse rows", 8.0 * share * features.n**2, room):
         return None
     context.stage(f"sparse_kernel, {features.n:,} examples")
     leaves = Leaves(points, features.workers.deadline)
     near = leaves.share_near(cutoff)
     if not context.decide(NAME, "pairs of leaves that are near, share", near, "<=", settings.max_near):
         return None
-    rows = NarrowRows(kernel, leaves, features.ledger, features.workers)
+    try:
+        rows = NarrowRows(kernel, leaves, features.ledger, features.workers, room)
+    except NoRoomError as error:
+        context.has_room(NAME, "sparse rows", error.n_bytes, room)
+        return None
     whole = context.training_set
-    return SparseKernelTraining(context, whole, whole.arranged(leaves.order, rows, None), features, leaves.order)
+    narrow = whole.arranged(leaves.order, rows, None)
+    return SparseKernelTraining(context, whole, narrow, rows, features, leaves.order, room)
 
 
 @dataclass
@@ -72,8 +79,10 @@ class SparseKernelTraining:
     context: FitContext
     whole: TrainingSet
     narrow: TrainingSet
+    matrix: NarrowRows
     features: Features
     order: IndexArray
+    room: int  # bytes, for the matrix or what takes its place
 
     def approximate(self, tol: float) -> list[BinaryResult]:
         """Models with a gap of ``tol``, estimated from some of the examples."""
@@ -141,12 +150,15 @@ class SparseKernelTraining:
 
     def _on_whole_rows(self, tasks: Sequence[Task], tol: float) -> list[BinaryResult]:
         """From where the narrow rows have come to, the usual way."""
-        finer = self.context.tasks(self.whole, tol)
+        self.matrix.release()
+        given = self.whole.features or self.features
+        whole = replace(self.whole, rows=given.rows(given.row_memory(self.room)))
+        finer = self.context.tasks(whole, tol)
         for task, done in zip(finer, tasks, strict=True):
             task.state.step = done.state.step
             task.state.alpha[self.order] = done.state.alpha
             task.state.responses[self.order] = done.state.responses
-        self.context.solve_stage(finer, self.whole)
+        self.context.solve_stage(finer, whole)
         return [result_of(self.context.solver, task) for task in finer]
 
     def _unaudited(self, task: Task) -> BinaryResult:

@@ -24,7 +24,7 @@ from slackwater.fitting.sample import Sample, Start
 from slackwater.fitting.subspace.basis import Basis, early_decay, independent_basis, make_orthonormal, smooth_basis
 from slackwater.fitting.subspace.fit import Shortage, SubspaceFit, fitted, projected
 from slackwater.fitting.subspace.problem import Doubles, SubspaceModel, SubspaceProblem
-from slackwater.gram.features import Features
+from slackwater.gram.features import Features, room_for_matrix
 from slackwater.gram.source import IndexArray
 from slackwater.memory import untouched
 from slackwater.objectives import hinge_total
@@ -126,8 +126,8 @@ def _smooth_landmarks(context: FitContext, sample: Sample) -> Landmarks | None:
 
 def _has_room(context: FitContext, sample: Sample, landmarks: int) -> bool:
     features = sample.solution.features
-    megabytes = landmarks * features.n * features.points.dtype.itemsize / 2**20
-    return context.decide(NAME, "memory for coordinates, MB", megabytes, "<=", features.matrix_bytes / 2**20)
+    needed = landmarks * features.n * features.points.dtype.itemsize
+    return context.has_room(NAME, "coordinates", needed, room_for_matrix(features, len(sample.solution.problems)))
 
 
 @dataclass

@@ -1,0 +1,118 @@
+"""A fit adds no more to the resident memory than copies of the data, ``cache_size`` and a constant.
+
+Measured in processes of their own, by what the kernel of the system says was resident at the peak. The matrix of all
+kernel values would be many times as large as what is allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from slackwater import SVC
+
+linux = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are measured by Linux")
+
+MB = 2**20
+COPIES = 4  # of the data: in their final form, of the examples at work, sorted, in fewer coordinates
+CONSTANT = 96 * MB  # as docs/guide/big_data.md states it; measured are 75 at most
+N = 40_000  # a matrix of 6.4 GB in single precision
+SIZES = {"chunking": 3000, "chunking, linear": 3000, "small pairs": 9000, "pairs side by side": 24_000}
+EVERY_WAY = [
+    "auto",
+    "tol",
+    "exact",
+    "screening",
+    "subspace",
+    "sparse_kernel",
+    "chunking",
+    "chunking, linear",
+    "small pairs",
+    "pairs side by side",
+    "one-vs-one",
+    "one-vs-rest",
+    "SBP",
+    "SMO",
+    "SDCA",
+    "Pegasos",
+]
+
+
+def peak(way: str, cache_size: float) -> dict[str, int]:
+    """What the fit added, in bytes. Freed memory is given back to the system at once, so that it is not counted."""
+    script = str(Path(__file__).with_name("peak_memory.py"))
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    arguments = [sys.executable, script, way, str(cache_size), str(SIZES.get(way, N))]
+    ran = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def require_within(way: str, cache_size: float) -> None:
+    found = peak(way, cache_size)
+    allowed = COPIES * found["data"] + cache_size * MB + CONSTANT
+    assert found["support"] > 1
+    assert found["added"] <= allowed, f"{found['added'] / MB:.0f} MB, {allowed / MB:.0f} are allowed"
+
+
+@linux
+@pytest.mark.parametrize(("way", "cache_size"), [("pairs side by side", 5), ("screening", 5), ("SBP", 5)])
+def test_a_fit_keeps_to_the_memory_it_was_given(way, cache_size):
+    require_within(way, cache_size)
+
+
+@linux
+@pytest.mark.slow
+@pytest.mark.parametrize("cache_size", [20, 100, 400])
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_every_strategy_keeps_to_the_memory_it_was_given(way, cache_size):
+    if way == "subspace" and cache_size < 100:
+        pytest.skip("refused: its coordinates do not fit")
+    require_within(way, cache_size)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    X, y = make_classification(20_000, 8, n_informative=6, flip_y=0.3, random_state=0)
+    return X.astype(np.float32), y
+
+
+@pytest.mark.parametrize("strategy", ["subspace", "sparse_kernel"])
+def test_a_strategy_whose_matrix_does_not_fit_is_refused_though_it_is_forced(strategy, noisy):
+    with pytest.raises(ValueError, match=r"memory for .*, MB is .*, not <= .*larger cache_size"):
+        SVC(strategy=strategy, cache_size=10, gamma=1.0).fit(*noisy)
+
+
+def test_a_strategy_whose_matrix_does_not_fit_is_declined_by_a_decision(noisy):
+    model = SVC(cache_size=10).fit(*noisy)
+    assert "subspace" not in model.strategy_
+    assert any(each.measured.startswith("memory for") and not each.positive for each in model.decisions_)
+
+
+@pytest.mark.parametrize(("cache_size", "taken"), [(2, False), (200, True)])
+def test_a_working_set_that_does_not_fit_gives_way_to_rows(cache_size, taken):
+    X, y = make_classification(2500, 8, random_state=0)
+    model = SVC(cache_size=cache_size).fit(X, y)
+    declined = [each for each in model.decisions_ if each.measured == "memory for the first working set, MB"]
+    assert (declined == []) == taken
+    reference = SVC(cache_size=1000).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), reference.decision_function(X), atol=0.02)
+
+
+def test_pairs_are_fitted_one_after_the_other_where_two_do_not_fit(monkeypatch):
+    from slackwater.fitting import one_vs_one
+
+    X, y = make_classification(9000, 8, n_informative=6, n_classes=3, random_state=0)
+    found = []
+    threads = one_vs_one._Joint._threads
+    monkeypatch.setattr(one_vs_one._Joint, "_threads", lambda joint, pairs: found.append(threads(joint, pairs)) or 1)
+    for cache_size in (50, 4000):
+        SVC(cache_size=cache_size, n_jobs=2).fit(X, y)
+    assert found == [1, 2]
