@@ -116,3 +116,12 @@ def test_pairs_are_fitted_one_after_the_other_where_two_do_not_fit(monkeypatch):
     for cache_size in (50, 4000):
         SVC(cache_size=cache_size, n_jobs=2).fit(X, y)
     assert found == [1, 2]
+
+
+@pytest.mark.parametrize("cache_size", [14, 20, 40, 200])
+def test_a_working_set_that_most_examples_would_join_has_room_for_so_many(cache_size):
+    X = np.random.default_rng(0).standard_normal((3000, 5))
+    y = np.random.default_rng(1).integers(0, 2, 3000)  # all become support vectors
+    model = SVC(cache_size=cache_size, C=0.1).fit(X.astype(np.float32), y)
+    assert model.stop_reason_ == "tol"
+    assert len(model.support_) > 2000

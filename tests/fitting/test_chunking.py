@@ -66,7 +66,7 @@ def optimum(X, y, weights=None, **parameters):
 def features(X, gamma=GAMMA):
     points = as_points(X)
     kernel = Gaussian(gamma)
-    return Features(kernel, kernel.prepared(points), EvaluationLedger(), Workers(), 2**20, 0, np.arange(len(X)))
+    return Features(kernel, kernel.prepared(points), EvaluationLedger(), Workers(), 2**28, 0, np.arange(len(X)))
 
 
 def chunking(X, y, settings=None, coupling=None, C=1.0):

@@ -168,7 +168,7 @@ class Chunking:
         if self.expected_working_set(violators) > capacity:
             return None
         expected = np.count_nonzero(self.alpha) + len(violators)
-        if expected > settings.share_at_once * self.n and self.n <= settings.max_working_set:
+        if expected > settings.share_at_once * self.n and self.n <= capacity:
             self.all_responses()
             return self._by_content(np.flatnonzero(self.outside))
         most = max(int(settings.growth * m), settings.sample)
