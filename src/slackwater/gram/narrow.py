@@ -67,7 +67,7 @@ def share_above_negligible(features: Features, rng: np.random.Generator, clearly
 
 
 def _share(features: Features, probes: IndexArray) -> float:
-    rows, columns = np.split(probes, [len(probes) // 8])
+    rows, columns = np.split(probes, [max(1, len(probes) // 8)])
     sample = features.part(np.concatenate([rows, columns]))
     values = sample.columns(np.arange(len(rows)))[len(rows) :]
     return float(np.mean(values > NEGLIGIBLE))
