@@ -63,6 +63,6 @@ GAMMA = 0.2  # "scale" would follow the variance of the rows, whatever their wei
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("way", ["auto", "tol", "exact", "screening", "sparse_kernel", "one-vs-rest"])
+@pytest.mark.parametrize("way", ["auto", "tol", "exact", "screening", "sparse_kernel", "subspace", "one-vs-rest"])
 def test_a_weight_is_a_number_of_copies_by_scikit_learns_own_check(way, check):
     check("SVC", clone(WAYS[way]).set_params(gamma=GAMMA, n_jobs=None, random_state=None))

@@ -27,7 +27,7 @@ from slackwater.fitting.subspace.problem import Doubles, SubspaceModel, Subspace
 from slackwater.gram.features import Features, room_for_matrix
 from slackwater.gram.source import IndexArray
 from slackwater.memory import untouched
-from slackwater.objectives import hinge_total
+from slackwater.objectives import hinge_total, relative_gap
 from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import Progress, StopReason
@@ -154,7 +154,7 @@ class _Trial:
         excess = sum(costs) / max(sum(optima), 1e-300) - 1.0
         if not self.context.decide(NAME, "objective above the sample's optimum", excess, "<=", settings.max_excess):
             return None
-        gaps = [1.0 - min(1.0, optimum / cost) for optimum, cost in zip(optima, costs, strict=True)]
+        gaps = [relative_gap(optimum, cost) for optimum, cost in zip(optima, costs, strict=True)]
         return self._for_all(first, gaps)
 
     def _first_fit(self, problems: list[SubspaceProblem], most: float) -> tuple[SubspaceFit, list[float]]:
@@ -241,7 +241,7 @@ class _Trial:
         for before, cost, task in zip(gaps, fit.objectives(), self.sample.active.tasks, strict=True):
             if task.assessment is None:
                 raise RuntimeError("the part is to be solved before the gap is extrapolated")
-            now = max(0.0, 1.0 - task.assessment.bound / cost)
+            now = relative_gap(task.assessment.bound, cost)
             extrapolated.append(min(1.0, now + max(settings.gap_growth * (now - before), settings.gap_allowance * now)))
         return extrapolated
 
@@ -257,7 +257,7 @@ class _Trial:
             problem.objective(model, each)
             for problem, model, each in zip(fit.problems, fit.models, values, strict=True)
         ]
-        worst = max(each / cost for each, cost in zip(lost, costs, strict=True))
+        worst = max(each / max(cost, 1e-300) for each, cost in zip(lost, costs, strict=True))
         measured = "loss by cancelling coefficients"
         if not self.context.decide(NAME, measured, worst, "<=", settings.max_coefficient_loss):
             return None
@@ -304,7 +304,7 @@ class _Trial:
         return Assessment(
             objective=cost,
             bound=bound,
-            gap=max(0.0, 1.0 - bound / cost) if cost > 0.0 else 0.0,
+            gap=relative_gap(bound, cost),
             margin=1.0 / norm if norm > 0.0 else math.inf,
             slack_nu=loss / (C * total * norm) if norm > 0.0 else math.nan,
             n_support=len(model.weights),
