@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_moons
+from sklearn.datasets import load_digits, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import slackwater
 from slackwater.dask import SVC
-from slackwater.dask.cluster import grouped
+from slackwater.dask.cluster import direct, grouped
 from slackwater.dask.partitions import look_at, overview
 from slackwater.errors import CheckpointError
 
@@ -82,6 +82,28 @@ def frames(X, y):
     table = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": y})
     whole = dd.from_pandas(table, npartitions=3)
     return whole[["a", "b"]], whole["label"]
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_objective_and_test_error_are_those_of_the_single_machine(client, parts):
+    """At convergence, with as many shards as there are partitions."""
+    X, y = make_classification(6000, 12, n_informative=6, flip_y=0.05, random_state=0)
+    parameters = {"C": 2.0, "gamma": 0.1, "strategy": "exact"}
+    local = LocalSVC(**parameters).fit(X[:3000], y[:3000])
+    model = SVC(**parameters).fit(*in_chunks(X[:3000], y[:3000], 3000 // parts))
+    objectives = [each.history_["objective"][-1] for each in (model, local)]
+    assert objectives[0] == pytest.approx(objectives[1], rel=max(model.gap_, local.gap_))
+    assert max(model.gap_, local.gap_) <= 1e-3
+    errors = [np.mean(each.predict(X[3000:]) != y[3000:]) for each in (model, local)]
+    assert errors[0] == pytest.approx(errors[1], abs=0.001)
+    assert np.mean(model.predict(X[3000:]) == local.predict(X[3000:])) > 0.999
+
+
+def test_a_fit_leaves_the_client_as_it_was(client):
+    before = client.direct_to_workers
+    with direct(client, 10.0):
+        assert client.direct_to_workers is True  # on this machine workers can be reached
+    assert client.direct_to_workers == before
 
 
 def test_one_against_one_has_the_layout_of_the_single_machine(client):
@@ -327,7 +349,7 @@ def test_groups_of_partitions_are_even_and_none_is_empty():
 def test_an_overview_is_that_of_all_rows_together():
     rng = np.random.default_rng(0)
     X, y = rng.normal(1e4, 1.0, (500, 3)), rng.integers(0, 3, 500)
-    looks = [look_at(X[a:b], y[a:b], None, True, 16, [0, a]) for a, b in [(0, 120), (120, 120), (120, 500)]]
+    looks = [look_at(X[a:b], y[a:b], None, [0, a], True, 16) for a, b in [(0, 120), (120, 120), (120, 500)]]
     found = overview(looks)
     assert found.variance == pytest.approx(X.var(), rel=1e-9)
     np.testing.assert_array_equal(found.counts, np.bincount(y))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import pickle
 
 import numpy as np
@@ -16,8 +17,10 @@ from shards.parts import session_of, solved
 from slackwater.shards.basins import MAX_POINTS
 from slackwater.shards.levels import LevelWindows, settle
 from slackwater.shards.messages import EVERYTHING, Query, Request
-from slackwater.shards.session import LocalTransport
+from slackwater.shards.session import LocalTransport, Members
 from slackwater.shards.shard import OutOfStepError
+from slackwater.shards.solver import Best, _yields
+from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Balanced, Free
 from slackwater.stopping import StopReason
 
@@ -205,12 +208,12 @@ def test_a_level_between_many_points_of_one_class_and_none_of_the_other_is_found
     X, y = moons(200)
     session = session_of(X, y, shards=1)
     problem = session.transport.shards[0]._problems[0]
-    n = 60_000
+    n = 12_000  # more than a window may show
     problem.responses = np.concatenate([rng.normal(0.4, 0.2, n), np.full(n, 0.3), [2.5, 3.0, 3.5, -2.0]])
     problem.labels = np.concatenate([-np.ones(2 * n), np.ones(4)]).astype(np.int8)
     parts = [(-1, slice(0, 2 * n)), (1, slice(2 * n, 2 * n + 4))]
     problem.parts = [problem.parts[0]._replace(positions=where, sign=sign) for sign, where in parts]
-    problem.upper = np.where(problem.labels > 0, 30_000.0, 1.0)
+    problem.upper = np.where(problem.labels > 0, n / 2.0, 1.0)
     problem.alpha = np.zeros(2 * n + 4)
     squared = 40.0
     windows = LevelWindows()
@@ -234,3 +237,38 @@ def test_a_level_between_many_points_of_one_class_and_none_of_the_other_is_found
     near = settle(ask((EVERYTHING, EVERYTHING)), LevelWindows(), squared, 1.0, True, ask, losses)
     assert near.loss == pytest.approx(cost(near.scale, near.bias) - 0.5 * near.scale**2 * squared, rel=1e-9)
     assert 0.5 * near.scale**2 * squared + near.loss <= best * (1 + 1e-3)
+
+
+def test_the_error_on_unseen_examples_is_that_of_those_who_have_not_had_their_turn():
+    X, y = moons(900)
+    session = session_of(X, y)
+    solved(session, most=1)
+    turn, scale, bias = 4e-10, 0.7, 0.2
+    wrong = weight = examples = 0.0
+    for shard in session.transport.shards:
+        each = shard._problems[0]
+        for k in np.flatnonzero((each.lots > turn) & (each.alpha == 0.0)):
+            wrong += each.upper[k] * (each.labels[k] * (scale * each.labels[k] * each.responses[k] + bias) <= 0.0)
+            weight += each.upper[k]
+            examples += 1
+    found = session.call_all("unseen_error", 0, turn, scale, bias)
+    assert 0 < examples < 900
+    np.testing.assert_allclose(np.sum(found, axis=0), [wrong, weight, examples])
+
+
+@pytest.mark.parametrize(
+    ("error", "objective", "gap", "better"),
+    [
+        (0.10, 9.0, 0.9, True),  # fewer errors than the best had on what was unseen at its time,
+        (0.14, 1.0, 0.9, False),  # more: whatever the objectives are
+        (math.nan, 1.0, 0.9, False),  # too few are unseen, and the gap is too large for the objective to tell
+        (math.nan, 1.0, 0.1, True),
+        (math.nan, 9.0, 0.1, False),
+    ],
+)
+def test_the_better_model_is_that_with_fewer_errors_on_unseen_examples(error, objective, gap, better):
+    def assessed(objective, gap):
+        return Assessment(objective, (1 - gap) * objective, gap, 1.0, 1.0, 1, None, 0.0, scale=1.0, bias=0.0)
+
+    best = Best(Members.none(), list(assessed(5.0, 0.9)), 0.12)
+    assert _yields(best, assessed(objective, gap), error) is better

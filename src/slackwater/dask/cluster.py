@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from slackwater.dask.partitions import Overview, Partition, look_at, numbers_of, overview
+from slackwater.dask.partitions import Overview, Partition, is_collection, look_at, numbers_of, overview
 from slackwater.errors import ClusterError
 
 _SAMPLED = 8192  # rows of all partitions by which the form of the points is chosen,
@@ -47,17 +47,37 @@ def connected(given: Any) -> Iterator[Any]:
         yield client
 
 
+@contextmanager
+def direct(client: Any, patience: float) -> Iterator[None]:
+    """Let messages go to the workers themselves where they can be reached from here, not through the scheduler.
+
+    They pass half as many sockets then; the scheduler's process, often this one, need not handle them.
+    """
+    before, workers = client.direct_to_workers, _workers(client, patience, "the cluster's workers")
+    client.direct_to_workers = bool(workers) and client.sync(_reachable, client, workers[0])
+    try:
+        yield
+    finally:
+        client.direct_to_workers = before
+
+
+async def _reachable(client: Any, worker: str) -> bool:
+    try:
+        await asyncio.wait_for(client.rpc(worker).identity(), _GLANCE)
+    except Exception:  # whatever a network between them raises
+        return False
+    return True
+
+
 def survey(client: Any, partitions: Sequence[Partition], moments: bool, seed: int, patience: float) -> Overview:
     """Look at all partitions: one task each, a few numbers and rows back; ``moments`` are those of all entries."""
     sampled = max(_LEAST_SAMPLED, _SAMPLED // len(partitions))
 
     def submit(where: Where) -> list[Any]:
-        return [
-            client.submit(
-                look_at, *_arguments(client, part, where), moments, sampled, [seed, number], pure=False, **where
-            )
-            for number, part in enumerate(partitions)
-        ]
+        columns = computed(client, partitions, bool(where), **where)
+        seeds = [[seed, number] for number in range(len(partitions))]
+        options = {"moments": moments, "sampled": sampled, "pure": False}
+        return list(client.map(look_at, *columns, seeds, **options, **where))
 
     return overview(results(client, submit, "a first look at the partitions", patience))
 
@@ -73,32 +93,34 @@ def rows_at(
     """Some rows of the user's data as they are, in this order; not by workers that are known to be silent."""
     order = np.argsort(rows)
     owners = np.searchsorted(firsts, rows[order], side="right") - 1
-    used = np.unique(owners)
+    used = np.unique(owners) if len(owners) else np.zeros(1, np.intp)
+    chosen = [rows[order][owners == k] - firsts[k] for k in used]
 
     def submit(where: Where) -> list[Any]:
-        found = []
-        for k in used:
-            (X,) = _arguments(client, partitions[k][:1], where)
-            found.append(client.submit(_take, X, rows[order][owners == k] - firsts[k], pure=False, **where))
-        return found
+        (blocks,) = computed(client, [partitions[k][:1] for k in used], bool(where), **where)
+        return list(client.map(_take, blocks, chosen, pure=False, **where))
 
     found = results(client, submit, "the rows of the support vectors", patience, silent)
     stacked = sparse.vstack(found).tocsr() if any(map(sparse.issparse, found)) else np.concatenate(found)
     return stacked[np.argsort(order)]
 
 
-def _arguments(client: Any, parts: Sequence[Any], where: Where) -> list[Any]:
-    """Partitions as what a task can take: computed on the cluster, or sent from here."""
-    return [computed(client, each, bool(where), **where) if hasattr(each, "__dask_graph__") else each for each in parts]
+def computed(client: Any, partitions: Sequence[Sequence[Any]], anew: bool, **where: Any) -> list[list[Any]]:
+    """Columns of partitions as what tasks can take: futures of what is computed on the cluster, arrays as they are.
 
-
-def computed(client: Any, part: Any, anew: bool, **where: Any) -> Any:
-    """A partition's future; ``anew`` under other names, since a silent worker may hold what has the names of before."""
-    if anew:
+    All are submitted at once: a submission takes as long as many a task. ``anew`` gives them other names, since a
+    silent worker may hold what has the names of before.
+    """
+    every = [part for each in partitions for part in each]
+    delayed = [part for part in every if is_collection(part)]
+    if anew and delayed:
         from dask.graph_manipulation import clone
 
-        part = clone(part)
-    return client.compute(part, **where)
+        delayed = [clone(each) for each in delayed]
+    futures = iter(client.compute(delayed, **where) if delayed else [])
+    known = [next(futures) if is_collection(part) else part for part in every]
+    width = len(partitions[0])
+    return [known[column::width] for column in range(width)]
 
 
 def _take(X: Any, rows: NDArray[np.intp]) -> Any:

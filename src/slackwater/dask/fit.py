@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.dask.cluster import connected, grouped, rows_at, survey
+from slackwater.dask.cluster import connected, direct, grouped, rows_at, survey
 from slackwater.dask.host import Labelling
 from slackwater.dask.partitions import partitions_of
 from slackwater.dask.transport import DaskTransport, OffGridAnywhereError, Source
@@ -46,18 +46,25 @@ class ClusterFit:
     def run(self) -> None:
         est = self.est
         _refuse(est)
-        with connected(est.client) as client, Workers(thread_count(est.n_jobs)) as workers:
-            n_workers = len(client.nthreads())
-            self.partitions = partitions_of(self.X, self.y, self.sample_weight, max(n_workers, 1))
-            self.seed = est._seed()
-            self.overview = survey(client, self.partitions, est.gamma == "scale", self.seed, est.worker_timeout)
-            self.kernel = self._kernel()
-            transport = self._transport(client, max(n_workers, 1), workers)
-            try:
-                self._train(client, transport, workers)
-            finally:
-                est.cluster_log_ = transport.log
-                transport.release()
+        with (
+            connected(est.client) as client,
+            direct(client, est.worker_timeout),
+            Workers(thread_count(est.n_jobs)) as workers,
+        ):
+            self._run_on(client, workers)
+
+    def _run_on(self, client: Any, workers: Workers) -> None:
+        est, n_workers = self.est, max(len(client.nthreads()), 1)
+        self.partitions = partitions_of(self.X, self.y, self.sample_weight, n_workers)
+        self.seed = est._seed()
+        self.overview = survey(client, self.partitions, est.gamma == "scale", self.seed, est.worker_timeout)
+        self.kernel = self._kernel()
+        transport = self._transport(client, n_workers, workers)
+        try:
+            self._train(client, transport, workers)
+        finally:
+            est.cluster_log_ = transport.log
+            transport.release()
 
     # ---- what is trained on
 

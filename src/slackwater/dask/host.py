@@ -94,7 +94,7 @@ class Host:
 
 
 def bring(
-    key: tuple[str, int], number: int, X: Any, y: Any, weights: Any, first: int, labelling: Labelling, form: Form
+    number: int, X: Any, y: Any, weights: Any, first: int, key: tuple[str, int], labelling: Labelling, form: Form
 ) -> bool:
     """A task: a partition in the common form, to the host on this worker. False if it is off the grid."""
     codes, weights = codes_and_weights(y, weights, labelling.classes, labelling.factors, labelling.floor)

@@ -147,7 +147,7 @@ def numbers_of(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", ensure_min_samples=0)
 
 
-def look_at(X: Any, y: Any, weights: Any, moments: bool, sampled: int, seed: Sequence[int]) -> Look:
+def look_at(X: Any, y: Any, weights: Any, seed: Sequence[int], moments: bool, sampled: int) -> Look:
     """A task: statistics of one partition, with ``moments`` those of its entries as well, and some of its rows."""
     names = [str(each) for each in X.columns] if hasattr(X, "columns") else None
     X, y = numbers_of(X), column_or_1d(y)

@@ -221,36 +221,29 @@ class DaskTransport:
         """Bring its partitions to a host, and have it make the shard."""
         shard, worker = making.shard, making.worker
         host = self._wait(making.host, worker, f"the actor of shard {shard}")
-        tasks = []
-        for number, source in enumerate(self.sources[shard]):
-            X, y, weights = (self._future(each, worker) for each in source.partition)
-            tasks.append(
-                self.client.submit(
-                    bring,
-                    making.key,
-                    number,
-                    X,
-                    y,
-                    weights,
-                    source.first,
-                    self.labelling,
-                    self.plan.form,
-                    workers=[worker],
-                    pure=False,
-                )
-            )
-        for number, task in enumerate(tasks):
+        for number, task in enumerate(self._bringing(making)):
             if not self._wait(task, worker, f"partition {number} of shard {shard}"):
                 raise OffGridAnywhereError(f"partition {number} of shard {shard}")
         sizes: list[Size] = self._wait(host.finish(), worker, f"shard {shard} to be made")
         self._placed[shard] = _Placed(worker, host, making.host)
         return sizes
 
-    def _future(self, part: Any, worker: str) -> Any:
-        """A partition as what a task can take: computed on the cluster, or sent from here."""
-        if hasattr(part, "__dask_graph__"):
-            return computed(self.client, part, bool(self.silent), workers=[worker], allow_other_workers=True)
-        if part is None or not hasattr(part, "shape"):
+    def _bringing(self, making: _Making) -> list[Any]:
+        """The tasks that bring a shard's partitions to its host, whoever computes them."""
+        sources, worker = self.sources[making.shard], making.worker
+        partitions = [source.partition for source in sources]
+        where = {"workers": [worker], "allow_other_workers": True}
+        columns = [
+            [self._sent(part, worker) for part in column]
+            for column in computed(self.client, partitions, bool(self.silent), **where)
+        ]
+        firsts = [source.first for source in sources]
+        task = partial(bring, key=making.key, labelling=self.labelling, form=self.plan.form)
+        return list(self.client.map(task, range(len(sources)), *columns, firsts, workers=[worker], pure=False))
+
+    def _sent(self, part: Any, worker: str) -> Any:
+        """An array in memory here, sent to a worker; anything else as it is."""
+        if not hasattr(part, "shape"):
             return part
         return self.client.scatter(part, workers=[worker], hash=False, direct=False)
 

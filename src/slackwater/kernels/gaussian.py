@@ -117,11 +117,12 @@ class Gaussian(Kernel):
 
     def better_origin(self, points: DensePoints) -> NDArray[np.float64] | None:
         """The centre, if fewer points are too far from there for single precision, and none loses digits."""
+        too_far = self._count_too_far(points)
+        if too_far == 0:
+            return None
         origin = points.centre()
         shifted = points.shifted(origin)
-        if shifted is not None and self._count_too_far(shifted) < self._count_too_far(points):
-            return origin
-        return None
+        return origin if shifted is not None and self._count_too_far(shifted) < too_far else None
 
     def squared_distance_tolerance(self, error: float) -> float:
         """Values change by at most gamma times the change of a squared distance."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.examples import distinct_examples, row_keys
+from slackwater.examples import distinct_examples
 from slackwater.gram.source import IndexArray
-from slackwater.points import Points, Vectors
+from slackwater.points import Points
 from slackwater.shards.form import Form, Packed, joined, packed
 from slackwater.shards.messages import Doubles
 from slackwater.shards.pieces import InMemory, OnDisk, Pieces
@@ -83,8 +83,7 @@ def distinct_part(rows: Rows, form: Form, workers: Workers) -> Part:
     found = distinct_examples(as_given, rows.codes, rows.weights)
     by_class = np.argsort(rows.codes[found.kept], kind="stable")
     kept = found.kept[by_class]
-    keys = row_keys(as_given)[kept] if isinstance(as_given, Vectors) else found.keys[by_class]
-    return Part(points.take(kept), rows.first + kept, rows.codes[kept], found.weights[by_class], keys)
+    return Part(points.take(kept), rows.first + kept, rows.codes[kept], found.weights[by_class], found.keys[by_class])
 
 
 class Gathering:

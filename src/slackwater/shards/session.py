@@ -241,20 +241,21 @@ class Session:
         """Have the points of some examples, which a stored state names without them."""
         missing = self.points.missing(ids)
         if len(missing):
-            for own, found in zip(*self._described(missing), strict=True):
+            for own, rows in zip(*self._of_owners("points", missing), strict=True):
                 if len(own):
-                    self.points.put(missing[own], found.points)
+                    self.points.put(missing[own], rows)
 
     def describe(self, ids: Ids) -> tuple[IndexArray, NDArray[np.intp], Doubles]:
         """Row numbers in the user's data, classes and weights of some examples."""
         numbers, codes, weights = np.empty(len(ids), np.intp), np.empty(len(ids), np.intp), np.empty(len(ids))
-        for own, found in zip(*self._described(ids), strict=True):
-            numbers[own], codes[own], weights[own] = found[:3]
+        for own, found in zip(*self._of_owners("describe", ids), strict=True):
+            numbers[own], codes[own], weights[own] = found
         return numbers, codes, weights
 
-    def _described(self, ids: Ids) -> tuple[list[IndexArray], list[Any]]:
+    def _of_owners(self, method: str, ids: Ids) -> tuple[list[IndexArray], list[Any]]:
+        """What each shard answers about its own of some examples, and which of them these are."""
         own = [np.flatnonzero((ids >> LOCAL_BITS) == shard) for shard in range(self.transport.count)]
-        calls = [Call("describe", ((ids[each] & _LOCAL).astype(np.intp),)) for each in own]
+        calls = [Call(method, ((ids[each] & _LOCAL).astype(np.intp),)) for each in own]
         return own, self.transport.call(calls, self._catch_up)
 
     def _tidy(self) -> None:

@@ -74,7 +74,14 @@ class Described(NamedTuple):
     row_numbers: IndexArray  # in the user's data
     codes: NDArray[np.intp]
     weights: Doubles
-    points: Packed
+
+
+class Verdict(NamedTuple):
+    """On a model, by examples that it was not fitted to."""
+
+    wrong: float  # weight of those on the wrong side
+    weight: float
+    examples: int
 
 
 class Drawn(NamedTuple):
@@ -149,9 +156,11 @@ class Shard:
     def describe(self, examples: IndexArray) -> Described:
         """Some examples, by their numbers in the shard."""
         every, chosen = self.examples, np.asarray(examples, dtype=np.intp)
-        return Described(
-            every.row_numbers[chosen], every.codes[chosen].astype(np.intp), every.weights[chosen], self._packed(chosen)
-        )
+        return Described(every.row_numbers[chosen], every.codes[chosen].astype(np.intp), every.weights[chosen])
+
+    def points(self, examples: IndexArray) -> Packed:
+        """Points of some examples, by their numbers in the shard, as they travel."""
+        return packed(self.examples.take(np.asarray(examples, dtype=np.intp)))
 
     def drawn(self, problem: int, share: float, seed: int) -> Drawn:
         """So large a share of a problem's examples, but some of each class, as far as there are as many."""
@@ -165,7 +174,7 @@ class Shard:
         places = np.concatenate(chosen)
         numbers = found.numbers[places]
         weights = found.upper[places] / self.plan.C
-        return Drawn(numbers, found.labels[places] > 0, weights, found.lots[places], self._packed(numbers))
+        return Drawn(numbers, found.labels[places] > 0, weights, found.lots[places], self.points(numbers))
 
     def exchange(self, request: Request) -> Reply:
         """Move, if this round has not been made yet, and answer the queries."""
@@ -205,6 +214,13 @@ class Shard:
             wrong = scale * problem.responses + problem.labels * bias <= 0.0
             found.append(0.0 if problem.held_out is None else float(problem.held_out @ wrong))
         return found
+
+    def unseen_error(self, problem: int, turn: float, scale: float, bias: float) -> Verdict:
+        """How a model does on the examples that have not had their turn in a block yet."""
+        found = self._problems[problem]
+        unseen = (found.lots > turn) & (found.alpha == 0.0) & (found.upper > 0.0)
+        wrong = scale * found.responses + found.labels * bias <= 0.0
+        return Verdict(float(found.upper @ (unseen & wrong)), float(found.upper @ unseen), int(unseen.sum()))
 
     # ---- a subspace
 
@@ -298,7 +314,7 @@ class Shard:
             problem.responses[chosen],
             first,
             more,
-            self._packed(numbers),
+            self.points(numbers),
         )
 
     def _basins(
@@ -318,10 +334,6 @@ class Shard:
         return (found[0][0], found[1][0]), (found[0][1], found[1][1])
 
     # ---- what a shard is made of
-
-    def _packed(self, numbers: IndexArray) -> Packed:
-        """Points of some examples, as they travel."""
-        return packed(self.examples.take(numbers))
 
     def _problem(self, classes: Sequence[tuple[int, int]]) -> _Problem:
         parts, numbers, at = [], [np.empty(0, np.intp)], 0

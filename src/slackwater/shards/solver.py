@@ -31,6 +31,7 @@ from slackwater.solvers.dual_blocks import (
     block_size,
     solve_block,
 )
+from slackwater.solvers.incumbent import MIN_COMPARISON_EXAMPLES, TRUSTED_GAP
 
 _OFFERED = 1.5  # times its share of a block, that a shard offers: some have more of the next in turn than others,
 _LEAST_OFFERED = 32  # and some, in the end, of the worst
@@ -57,10 +58,11 @@ class Best:
 
     point: Members
     assessment: list[Any]
+    error: float  # on the examples unseen when it was judged; NaN if they were too few
 
     @staticmethod
     def none() -> Best:
-        return Best(Members.none(), [math.inf] * len(Assessment._fields))
+        return Best(Members.none(), [math.inf] * len(Assessment._fields), math.nan)
 
     def exists(self) -> bool:
         return math.isfinite(self.assessment[0])
@@ -304,17 +306,25 @@ class ShardedBlocks:
         return Expansion(support.ids.astype(np.intp), found.scale * support.alpha * support.labels, found.bias)
 
     def keep_best(self, problem: ShardedProblem, state: ShardedState, assessment: Assessment) -> None:
-        """In turn, each block makes the sample larger and the model better; then the objective tells which is better.
-
-        Of the dual, which rises with every block, the models are not always better.
-        """
-        if math.isfinite(state.turn) or self.best(problem, state, assessment) is state:
-            state.best = Best(state.support, list(assessment))
+        """The dual objective rises with every block; the error of the model does not fall with every block."""
+        error = self._unseen_error(problem, state, assessment)
+        if _yields(state.best, assessment, error):
+            state.best = Best(state.support, list(assessment), error)
 
     def best(self, problem: ShardedProblem, state: ShardedState, assessment: Assessment) -> ShardedState | Best:
         """The current model, or an earlier one."""
-        better = not state.best.exists() or assessment.objective <= state.best.assessment[0]
-        return state if better or math.isfinite(state.turn) else state.best
+        error = self._unseen_error(problem, state, assessment)
+        return state if _yields(state.best, assessment, error) else state.best
+
+    def _unseen_error(self, problem: ShardedProblem, state: ShardedState, assessment: Assessment) -> float:
+        """On the examples that have not had their turn; NaN where too few are left to tell."""
+        if not math.isfinite(state.turn):
+            return math.nan
+        model = problem.number, state.turn, assessment.scale, assessment.bias
+        verdicts = self.session.call_all("unseen_error", *model)
+        weight = sum(each.weight for each in verdicts)
+        enough = sum(each.examples for each in verdicts) >= MIN_COMPARISON_EXAMPLES and weight > 0.0
+        return sum(each.wrong for each in verdicts) / weight if enough else math.nan
 
     def continued(self, state: ShardedState) -> ShardedState:
         """Scaled to this C the point is feasible, balanced, and near the new optimum."""
@@ -324,6 +334,20 @@ class ShardedBlocks:
             each.upper *= factor
         state.C, state.best, state.blocks = self.C, Best.none(), 0
         return state
+
+
+def _yields(best: Best, assessment: Assessment, error: float) -> bool:
+    """Whether the current model is to be preferred (``solvers/incumbent.py``).
+
+    Each model was judged by the examples unseen at its time, which are a random part of all: neither is compared on the
+    other's, whose responses shards would have to keep.
+    """
+    if not best.exists() or Assessment(*best.assessment).scale == 0.0 < assessment.scale:
+        return True
+    if not (math.isnan(error) or math.isnan(best.error)):
+        return error <= best.error
+    trusted = math.isnan(best.error) or assessment.gap <= TRUSTED_GAP
+    return trusted and assessment.objective <= Assessment(*best.assessment).objective
 
 
 def _offered(reports: list[Report]) -> tuple[Members, Doubles]:

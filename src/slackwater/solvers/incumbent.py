@@ -16,8 +16,8 @@ from slackwater.solvers.base import Assessment
 from slackwater.solvers.dual_form import DualPoint
 
 # Fewer examples that no block has held yet do not tell two models apart: 256 know an error of 0.2 to 0.025.
-_MIN_COMPARISON_EXAMPLES = 256
-_TRUSTED_GAP = 0.3  # relative; below it the objective tells which of two models is better, above it often does not
+MIN_COMPARISON_EXAMPLES = 256
+TRUSTED_GAP = 0.3  # relative; below it the objective tells which of two models is better, above it often does not
 
 
 @dataclass
@@ -56,8 +56,8 @@ class Incumbent:
         if not self.exists() or self.scale == 0.0 < assessment.scale:  # w = 0 is a model of no use
             return True
         comparison_examples = np.flatnonzero(unseen & (state.alpha == 0.0) & (self.alpha == 0.0) & (state.upper > 0.0))
-        if len(comparison_examples) < _MIN_COMPARISON_EXAMPLES:
-            trusted = not self.judged or (self.by_objective and assessment.gap <= _TRUSTED_GAP)
+        if len(comparison_examples) < MIN_COMPARISON_EXAMPLES:
+            trusted = not self.judged or (self.by_objective and assessment.gap <= TRUSTED_GAP)
             return trusted and assessment.objective <= self.objective
         offsets, costs = problem.labels[comparison_examples], state.upper[comparison_examples]
         now = assessment.scale * state.responses[comparison_examples] + offsets * assessment.bias <= 0.0
