@@ -158,27 +158,33 @@ def observed(X: Any, y: Any, workers: int) -> Seen:
         labels = da.from_array(y, chunks=size).persist()
         slackwater.dask.SVC(**PARAMETERS, max_iter=2).fit(rows, labels)  # compiled
         with patch.object(Session, "round", watch.round), patch.object(DaskTransport, "call", watch.call):
-            model = slackwater.dask.SVC(**PARAMETERS, max_iter=14).fit(rows, labels)
+            slackwater.dask.SVC(**PARAMETERS, max_iter=14).fit(rows, labels)
         message, byte = messages(rows, labels)
-    rounds = np.diff(model.history_["seconds"])[2:]
-    waited, calls = np.array(watch.waited[2:-1]), np.array(watch.calls[2:-1])
-    driver = np.min(rounds[: len(waited)] - waited[: len(rounds)])
-    moved = statistics.median(watch.moved[2:])
-    return Seen(float(np.min(rounds)), moved, float(driver), float(calls.mean()), message / workers, byte)
+    rounds, waited = np.diff(watch.began)[2:], np.array(watch.waited)[2:-1]
+    return Seen(
+        round=float(rounds.min()),
+        moved=statistics.median(watch.moved[2:]),
+        driver=float((rounds - waited).min()),
+        calls=statistics.fmean(watch.calls[2:-1]),
+        message=message / workers,
+        byte=byte,
+    )
 
 
 class Watch:
-    """What rounds consist of: rows that move, calls to shards, seconds spent waiting for them."""
+    """What rounds consist of, from the beginning of each to that of the next."""
 
     def __init__(self) -> None:
-        self.moved: list[int] = []
-        self.calls: list[int] = []
-        self.waited: list[float] = []
+        self.began: list[float] = []
+        self.moved: list[int] = []  # rows
+        self.calls: list[int] = []  # to shards,
+        self.waited: list[float] = []  # and seconds spent waiting for them
         own = self
         a_round, a_call = Session.round, DaskTransport.call
 
         def watched_round(session: Session) -> None:
             own.moved.append(sum(len(each.moved) for each in session._pending.values()))
+            own.began.append(time.perf_counter())
             own.calls.append(0)
             own.waited.append(0.0)
             a_round(session)

@@ -106,15 +106,44 @@ def fit_for(seconds, X, y):
         return SVC(**PARAMETERS, tol=0.0, max_time=seconds, max_iter=-1).fit(X, y)
 
 
-def test_a_worker_that_is_stopped_for_a_while_is_waited_for(undisturbed):
+@pytest.mark.parametrize("seconds", [12.0, 60.0])
+def test_a_worker_that_is_stopped_for_a_while_is_waited_for(undisturbed, seconds):
     X, y, _ = collection()
     with cluster_of(2) as (_, client):
         pid = next(iter(client.run(os.getpid).values()))
-        stop, go = later(0.7, lambda: os.kill(pid, signal.SIGSTOP)), later(12.0, lambda: os.kill(pid, signal.SIGCONT))
-        model = SVC(**PARAMETERS, worker_timeout=60.0).fit(X, y)
+        stop, go = (
+            later(0.7, lambda: os.kill(pid, signal.SIGSTOP)),
+            later(seconds, lambda: os.kill(pid, signal.SIGCONT)),
+        )
+        model = SVC(**PARAMETERS, worker_timeout=120.0).fit(X, y)
         stop.join()
         go.join()
     assert_as_undisturbed(model, undisturbed)
+
+
+def test_a_slow_worker_is_waited_for(undisturbed):
+    """It runs a fifth of the time."""
+    X, y, _ = collection()
+    over = threading.Event()
+    with cluster_of(2) as (_, client):
+        pid = next(iter(client.run(os.getpid).values()))
+        slowing = threading.Thread(target=slow_down, args=(pid, over))
+        slowing.start()
+        try:
+            model = SVC(**PARAMETERS).fit(X, y)
+        finally:
+            over.set()
+            slowing.join()
+    assert model.cluster_log_ == []
+    assert_as_undisturbed(model, undisturbed)
+
+
+def slow_down(pid, over):
+    while not over.is_set():
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(0.4)
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(0.1)
 
 
 def test_a_worker_that_stays_stopped_is_done_without(undisturbed):
