@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
 from slackwater import SVC
-from slackwater.fitting.settings import PathSettings
+from slackwater.deadline import Clock, Deadline
+from slackwater.fitting.comparison import compare
+from slackwater.fitting.path_tolerance import goal_of_path
+from slackwater.fitting.settings import PathSettings, SampleSettings
 from slackwater.fitting.shared_path import Goal, SharedPath, WorkingSetFullError
 from slackwater.path import svm_path
-from slackwater.path.preparation import prepared
+from slackwater.path.preparation import Preparation, prepared
 
 CS = [0.05, 0.5, 5.0, 50.0]
 
@@ -129,6 +133,67 @@ def test_a_small_working_set_finds_the_same_optimum_as_the_whole_matrix() -> Non
         assert one.assessment.objective == pytest.approx(other.assessment.objective, rel=2e-5)
 
 
+def shared_path(data: Preparation, goal: Goal, limits: PathSettings) -> SharedPath:
+    training_set, coupling = data.training_set, data.context.solver.coupling
+    labels, weights = training_set.problems(2)[0].labels, [training_set.weights]
+    return SharedPath(data.features(max(CS)), labels, weights, CS, training_set.order, coupling, goal, limits, 0)
+
+
+@pytest.mark.parametrize("gap", [0.03, 0.003])
+def test_losses_of_examples_that_never_joined_count_in_the_gap_of_every_point(gap: float) -> None:
+    X, y = moons(1500)
+    with prepared(SVC(gamma=2.0), X, y, None) as data:
+        path = shared_path(data, Goal.of_gap(gap), PathSettings(max_at_once=100, sample=64))
+        points = path.solve()[0]
+    assert len(path.working) < 1500
+    for C, point in zip(CS, points, strict=True):
+        optimum = primal(sklearn.svm.SVC(C=C, gamma=2.0, tol=1e-6).fit(X, y), X, y, C)
+        assert point.assessment.gap <= gap
+        assert point.assessment.bound <= optimum * (1 + 1e-6)
+        assert optimum * (1 - 1e-6) <= point.assessment.objective <= optimum / (1.0 - gap)
+
+
+def test_a_path_goes_on_to_a_finer_gap_from_the_points_that_it_has() -> None:
+    X, y = moons(600)
+    with prepared(SVC(gamma=2.0), X, y, None) as data:
+        path = shared_path(data, Goal.of_gap(0.03), PathSettings())
+        coarse, evaluations = path.solve()[0], data.training_set.ledger.train
+        fine = path.refined(Goal.of_gap(1e-4))[0]
+        assert data.training_set.ledger.train == evaluations
+    assert max(point.assessment.gap for point in coarse) > 1e-3
+    assert max(point.assessment.gap for point in fine) <= 1e-4
+
+
+def chosen(X: Any, y: Any, tol: float | None = None, min_examples: int = 1000) -> Goal:
+    with prepared(SVC(gamma=2.0, tol=tol), X, y, None) as data:
+        sample = SampleSettings(min_examples=256)
+        data.context.settings = replace(data.context.settings, min_examples=min_examples, sample=sample)
+        return goal_of_path(data.context, data.features(max(CS)), CS, Deadline(Clock()))
+
+
+def test_a_tolerance_is_coarse_where_no_c_has_more_errors_by_it_and_fine_where_that_cannot_be_told() -> None:
+    assert chosen(*moons(6000, noise=0.05)) == Goal.of_gap(0.03)
+    assert chosen(*moons(1200, noise=0.6)) == Goal.of_gap(0.003)
+
+
+def test_a_stated_tolerance_stays_and_few_examples_are_solved_as_svc_solves_them() -> None:
+    X, y = moons(1200)
+    assert chosen(X, y, tol=1e-2) == Goal.of_gap(1e-2)
+    with prepared(SVC(gamma=2.0), X, y, None) as data:
+        assert chosen(X, y, min_examples=2000) == Goal.of(data.context)
+
+
+def test_points_by_the_tested_tolerance_have_the_test_errors_of_separate_fits() -> None:
+    X, y = moons(11_000)
+    path = svm_path(X[:9000], y[:9000], Cs=CS, gamma=2.0)
+    assert path.certified.all()
+    assert (path.gap <= 0.03).all()
+    for C in CS:
+        alone = SVC(C=C, gamma=2.0).fit(X[:9000], y[:9000])
+        errors = path.at(C).predict(X[9000:]) != y[9000:], alone.predict(X[9000:]) != y[9000:]
+        assert compare(*errors, np.ones(2000)).deficit <= 0.002
+
+
 def test_a_working_set_that_does_not_fit_is_an_error_to_the_engine_and_separate_fits_to_the_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -204,6 +269,13 @@ def test_kernel_values_are_computed_once_for_all_c() -> None:
     X, y = moons(1000)
     one, many = (svm_path(X, y, Cs=Cs, gamma=2.0).n_kernel_evals for Cs in ([1.0], np.geomspace(0.1, 100, 10)))
     assert many == one
+
+
+def test_a_path_of_twenty_points_computes_a_fifth_of_the_kernel_values_of_separate_fits() -> None:
+    X, y = moons(1000)
+    Cs = np.geomspace(0.1, 1000, 20)
+    apart = sum(SVC(C=C, gamma=2.0, tol=1e-3).fit(X, y).n_kernel_evals_ for C in Cs)
+    assert 5 * svm_path(X, y, Cs=Cs, gamma=2.0, tol=1e-3).n_kernel_evals <= apart
 
 
 @pytest.mark.parametrize(

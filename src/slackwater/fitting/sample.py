@@ -104,7 +104,7 @@ def solve_sample(context: FitContext, whole: TrainingSet) -> Sample:
     """Solve a sample to the finest tolerance, and choose the coarsest one whose models are as good."""
     settings = context.settings
     shuffled = shuffled_by_class(whole, settings.sample.min_per_class, context.rng)
-    size = _sample_size(whole.n, settings.sample)
+    size = sample_size(whole.n, settings.sample)
     context.deadline.check()
     solution = DualSolution(context.solver, whole, context.n_classes)
     active = ActiveSet(context, solution, np.sort(shuffled[:size]))
@@ -156,7 +156,8 @@ def _chosen_gap(context: FitContext, active: ActiveSet, models: list[_Models], u
     return settings.gaps[-1]
 
 
-def _sample_size(n: int, settings: SampleSettings) -> int:
+def sample_size(n: int, settings: SampleSettings) -> int:
+    """How many examples of n the sample has."""
     size = min(max(int(n * settings.fraction), settings.min_examples), settings.max_examples)
     return min(size, (n + 1) // 2)
 

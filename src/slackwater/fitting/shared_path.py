@@ -10,6 +10,7 @@ with the solutions of all values of C and all parts at once; those that violate 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +38,8 @@ Floats = NDArray[np.float64]
 _PATIENCE = (
     100  # steps an example before an interior-point method is thought of: its matrix is factorised anew each time
 )
-_REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
+_LEAST_REFINEMENT, _MOST_REFINEMENT = 0.7, 0.25  # of a violation that does not lead to the gap: the next one to reach
+_AIM = 0.8  # of the gap that is asked for: it falls about as the violation does
 
 
 class PathPoint(NamedTuple):
@@ -61,19 +63,30 @@ class Goal:
 
     rule: StoppingRule
     violation: float
+    gap: float = math.inf  # that the rule asks for, where it does
 
     @classmethod
     def of(cls, context: FitContext) -> Goal:
         """As ``SVC`` has it for a problem whose kernel matrix is in memory."""
         stated, default = context.stopping.tol, context.settings.tolerance
         if stated is not None:
-            return cls(GapBelow(stated), 10.0 * stated)
+            return cls.of_gap(stated)
         allowed = default.exact_violation
-        return cls(NearOptimal(allowed, default.matrix_gap, default.finest * allowed), allowed)
+        return cls(NearOptimal(allowed, default.matrix_gap, default.finest * allowed), allowed, default.matrix_gap)
+
+    @classmethod
+    def of_gap(cls, tol: float) -> Goal:
+        """A relative gap, and single violations that go with it."""
+        return cls(GapBelow(tol), 10.0 * tol, tol)
 
     def coarser(self, violation: float) -> Goal:
         """This violation alone, if it is the larger one."""
         return Goal(ViolationBelow(violation), violation) if violation > self.violation else self
+
+    def refined(self, violation: float, assessment: Assessment) -> float:
+        """The next violation to solve to, where this one has not led to the gap."""
+        ratio = _AIM * self.gap / assessment.gap if assessment.gap > 0.0 else 1.0
+        return violation * min(max(ratio, _MOST_REFINEMENT), _LEAST_REFINEMENT)
 
     def reached(self, assessment: Assessment) -> bool:
         """Whether a solution satisfies the rule."""
@@ -96,10 +109,11 @@ def solve_point(
     allowed = goal.violation
     while True:
         settled = dual.solve(allowed)
-        reached = goal.reached(assessed(coupling, labels, upper, dual.alpha, dual.responses))
+        assessment = assessed(coupling, labels, upper, dual.alpha, dual.responses)
+        reached = goal.reached(assessment)
         if reached or not settled or deadline.passed():
             return dual.alpha, dual.responses, reached
-        allowed *= _REFINEMENT
+        allowed = goal.refined(allowed, assessment)
 
 
 def own_view(working: WorkingSet, places: NDArray[np.intp] | None = None) -> WorkingSet:
@@ -167,24 +181,65 @@ class SharedPath:
         """The points of each part. Where time is up there are fewer; the last one may be unfinished then."""
         whole = self.n <= min(self.capacity, self.settings.max_at_once)
         self._admit(self.order if whole else random_sample(self.order, self.labels, self._sample_size, self.seed))
-        goal = self.goal if whole else self.goal.coarser(self.settings.coarse)
+        if not whole:
+            self._grow()
+        return self._finish()
+
+    def refined(self, goal: Goal) -> list[list[PathPoint]]:
+        """Go on from the points that were found to a further goal."""
+        self.goal = goal
+        return self._finish()
+
+    def _grow(self) -> None:
+        """Let violators of a coarse goal join, who are looked for at random, until few of them are left."""
+        goal = self.goal.coarser(self.settings.coarse)
         while True:
-            self.features.workers.run(partial(self._follow, goal), range(len(self.parts)))
-            self.current[self.outside] = False
+            self._follow_parts(goal)
+            if self.deadline.passed():
+                return
+            violators = self._violators(self._drawn(), goal)
+            if len(violators) <= self.settings.few_violators * len(self.working):
+                break
+            self._admit(self._newcomers(violators, int(self.settings.growth * len(self.working))))
+        self._test(self.outside & np.isinf(self.shortfall))
+        self._forget_idle()
+        self._admit(self._newcomers(violators))
+
+    def _finish(self) -> list[list[PathPoint]]:
+        """Solve to the goal; nobody else may violate it, nor may losses of others keep a gap from being closed."""
+        while True:
+            self._follow_parts(self.goal)
             if self.deadline.passed():
                 self._test(self.outside)
                 break
-            violators = self._violators(self._tested(goal), goal)
-            if goal is self.goal and len(violators) == 0:
-                violators = self._violators(self.outside, goal)
-                if len(violators) == 0:
+            violators = self._violators(self.outside & (self.shortfall > -self.settings.near), self.goal)
+            if self._closed():  # as far as is known: those further off are tested last
+                violators = self._violators(self.outside, self.goal)
+                if self._closed():
                     break
-            if goal is not self.goal and len(violators) <= self.settings.few_violators * len(self.working):
-                goal = self.goal
-                self._forget_idle()
-            self._admit(self._newcomers(violators, goal))
+            elif len(violators) == 0:
+                violators = self._violators(self.outside, self.goal)
+            if len(violators) == 0:  # many small losses keep a gap open
+                violators = np.flatnonzero(self.outside & (self.shortfall > 0.0))
+            if len(violators) == 0:
+                break
+            self._admit(self._newcomers(violators))
         both = zip(self.parts, self.points, strict=True)
         return [[self._assessed(weights, each) for each in points] for weights, points in both]
+
+    def _follow_parts(self, goal: Goal) -> None:
+        self.features.workers.run(partial(self._follow, goal), range(len(self.parts)))
+        self.current[self.outside] = False
+
+    def _closed(self) -> bool:
+        """Whether points that reach their goal on the working set do so on all examples, whose responses are known."""
+        reached = StopReason.TOLERANCE
+        return all(
+            self.goal.reached(self._assessed(weights, point).assessment)
+            for weights, points in zip(self.parts, self.points, strict=True)
+            for point in points
+            if point.reason is reached
+        )
 
     def release(self) -> None:
         """Let others use the memory of the matrix."""
@@ -197,16 +252,16 @@ class SharedPath:
         self.working.admit(newcomers)
         self.outside[newcomers] = False
 
-    def _newcomers(self, violators: NDArray[np.intp], goal: Goal) -> NDArray[np.intp]:
-        """As many violators at random as the working set may grow by; everybody, if most would join.
+    def _newcomers(self, violators: NDArray[np.intp], most: int | None = None) -> NDArray[np.intp]:
+        """As many violators at random as may join; everybody, if nearly all would.
 
-        At the final tolerance also those who are near: each round costs more than they do.
+        In the end, with no limit, also those who are near: each round costs more than they do.
         """
         m, n = len(self.working), self.n
         if m + len(violators) > self.settings.share_at_once * n and n <= self.capacity:
             return np.flatnonzero(self.outside)
-        if goal is not self.goal:
-            return violators[: int(self.settings.growth * m)]
+        if most is not None:
+            return violators[:most]
         return np.flatnonzero(self.outside & (self.shortfall > -self.settings.reserve))
 
     def _forget_idle(self) -> None:
@@ -257,13 +312,8 @@ class SharedPath:
             return StopReason.TOLERANCE
         return StopReason.SECONDS if self.deadline.passed() else StopReason.STALLED
 
-    def _tested(self, goal: Goal) -> NDArray[np.bool_]:
-        """Examples outside of the working set to be tested next.
-
-        At the final tolerance those that were near to a violation; before, so many at random that enough are found.
-        """
-        if goal is self.goal:
-            return self.outside & (self.shortfall > -self.settings.near)
+    def _drawn(self) -> NDArray[np.bool_]:
+        """Examples outside of the working set: so many at random that enough violators are found among them."""
         chosen = np.zeros(self.n, dtype=bool)
         size = int(self.settings.tested * len(self.working))
         chosen[np.random.default_rng([self.seed, len(self.working)]).permutation(self.order)[:size]] = True
