@@ -50,6 +50,7 @@ multi_class, decision_function_shape, break_ties, n_jobs, verbose, random_state 
         "worker_timeout": positive("It is how many seconds a worker may be silent."),
         "on_disk": Rule(lambda v: v is None or isinstance(v, bool), "True, False or None", "None lets memory decide."),
     }
+    _can_add_rows = False
     client: Any = None  # the Dask client to use; by default the current one, or that of a cluster on this machine
 
     def __init__(

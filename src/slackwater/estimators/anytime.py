@@ -52,7 +52,8 @@ def anytime_fit(
     """Fit an estimator to rows that were checked, to the best model that the deadline allows."""
     kernel = estimator._make_kernel(X)
     samples = _Samples(estimator, X, targets, kernel, deadline)
-    if math.isfinite(deadline.limit) and estimator.max_kernel_evals is None and kernel is not None:
+    limited = math.isfinite(deadline.limit) and estimator.max_kernel_evals is None and kernel is not None
+    if limited and not estimator._goes_on(len(targets.codes)):
         samples.grow()
     try:
         reserve = 0.0 if samples.best is None else min(_RESERVED_SHARE * deadline.limit, _RESERVED_SECONDS)

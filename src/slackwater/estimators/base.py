@@ -136,6 +136,7 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
             solver = self._solver(n_classes)
             self._check_affordable(solver, training_set, n_classes)
             context = self._context(solver, training_set, n_classes, seed, deadline)
+            before = self._go_on(context, targets)
             if tasks is not None:
                 tasks.watch(context, partial(self._attributes_on_the_way, X, kernel, targets, training_set))
             try:
@@ -144,6 +145,8 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
                 context.done()
         self._keep_fitted(X, kernel, targets, training_set, result.models)
         self._keep_account(training_set, result)
+        self.n_kernel_evals_ += before
+        self.history_["evaluations"] += before
         return [known(each, training_set.certified) for each in result.binary_results]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -348,6 +351,17 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         self.history_ = result.recorder.table()
         self.history_["evaluations"] += before
         self._previous = result.previous
+
+    def _goes_on(self, n: int) -> bool:
+        """Whether a fit of n rows begins at a model that is of use as it is."""
+        return False
+
+    def _go_on(self, context: FitContext, targets: Targets) -> int:
+        """Let a fit go on from the model of the last one; returns the kernel values that this one had computed.
+
+        Nothing here: states that are bound to the data have an account of their own.
+        """
+        return 0
 
     def _evaluations_before(self, result: AnyResult) -> int:
         """Kernel values computed by the fits that this one continues; a checkpoint has them in its own account."""

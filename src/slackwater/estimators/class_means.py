@@ -71,7 +71,7 @@ def _result(
         first, second = np.triu_indices(k, 1)
         models.biases[:] = halves[second] - halves[first]
         pair = PairResult(unknown, reason, 0, certified=False)
-        return PairsResult([pair] * len(first), models, Recorder(), None, "sample", Decisions())
+        return PairsResult([pair] * len(first), models, Recorder(), None, "sample", Decisions(), {})
     if k == 2:
         expansions = [Expansion.from_dense(shares[:, 1] - shares[:, 0], float(halves[0] - halves[1]))]
     else:
@@ -93,4 +93,5 @@ def _training_set(matrix: Floats, rows: NDArray[np.intp], codes: NDArray[np.intp
         ledger=ledger,
         certified=True,
         identify=lambda: "",
+        keys=rows.astype(np.float64),
     )

@@ -194,7 +194,7 @@ class _Reduction:
         old = self.estimator
         new = copy.copy(old)
         new.__dict__.pop("_prediction", None)
-        new._previous = None
+        new._previous = new._kept = new._rows_seen = None
         new.dual_coef_ = np.zeros((old.dual_coef_.shape[0], len(chosen)))
         new.intercept_ = np.array([found.bias for _, found in solved])
         own = self._classes[chosen]

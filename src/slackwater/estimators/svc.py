@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from slackwater.deadline import Deadline
+from slackwater.estimators.adding_rows import AddsRows
+from slackwater.estimators.going_on import Kept, earlier_model
 from slackwater.estimators.outcome import short_of_gap
 from slackwater.estimators.parameters import COMMON, Rule, flag, hard_margin_or_positive, is_flag, one_of, optional
-from slackwater.estimators.probabilities import Probabilities
+from slackwater.estimators.validation import Targets
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.fit import STRATEGIES
@@ -25,8 +27,10 @@ from slackwater.stopping import BoundStalled, StoppingRule, ViolationBelow
 # where they cannot be separated, training still ends.
 HARD_MARGIN = 1e10
 
+_MAX_GROWTH = 2.0  # of the rows: an earlier model is a usable one for so many
 
-class SVC(Probabilities):
+
+class SVC(AddsRows):
     r"""C-support vector classification: the optimum's accuracy sooner, or the optimum itself.
 
     Solves
@@ -332,8 +336,24 @@ class SVC(Probabilities):
         context.strategy = self.strategy
         return context
 
+    def _goes_on(self, n: int) -> bool:
+        """Whether a fit of n rows begins at a model of nearly as many."""
+        begins = (self.warm_start or self._adds_rows) and hasattr(self, "dual_coef_")
+        return begins and n <= _MAX_GROWTH * self.shape_fit_[0]
+
+    def _go_on(self, context: FitContext, targets: Targets) -> int:
+        context.persistence = replace(context.persistence, keep=False)
+        if self.warm_start or self._adds_rows:
+            context.keeps_responses = True
+            context.earlier = earlier_model(self, targets.classes)
+        return 0 if context.earlier is None else int(self.n_kernel_evals_)
+
     def _keep_account(self, training_set: TrainingSet, result: AnyResult) -> None:
         super()._keep_account(training_set, result)
+        C = self._solver(len(self.classes_)).C
+        going_on = self.warm_start or self._adds_rows
+        self._rows_seen = None
+        self._kept = Kept.of(C, self.classes_, training_set, result) if going_on else Kept(C, self.classes_)
         self.strategy_ = result.strategy
         self.decisions_ = result.decisions or Decisions()
         self.certified_ = training_set.certified and all(each.certified for each in result.binary_results)

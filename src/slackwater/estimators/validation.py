@@ -26,6 +26,12 @@ class Targets(NamedTuple):
     class_weights: NDArray[np.float64]  # one factor for each class, part of the weights
 
 
+class CheckedRows(NamedTuple):
+    """Rows that were checked before."""
+
+    X: Any
+
+
 def is_collection_of_objects(X: Any) -> bool:
     """Whether X is a sequence of things other than rows of numbers: strings, graphs, anything."""
     if sparse.issparse(X) or getattr(X, "ndim", None) == 2 or hasattr(X, "columns"):
@@ -84,6 +90,8 @@ def _require(holds: Any, rule: str, *values: Any) -> None:
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as finite numbers: float32 and float64 as they are, CSR as CSR, other numbers as float64."""
+    if isinstance(X, CheckedRows):
+        return X.X
     if callable(estimator.kernel) and is_collection_of_objects(X):
         if len(X) == 0:
             raise ValueError("X must have at least one example, got 0.")
@@ -263,12 +271,14 @@ def with_holdout(X: Any, targets: Targets, given: GivenHoldout | None) -> Rows:
     if given is None:
         return Rows(X, targets.codes, targets.weights, None)
     codes, weights = np.concatenate([targets.codes, given.codes]), np.concatenate([targets.weights, given.weights])
-    return Rows(_stacked(X, given.X), codes, weights, np.arange(len(codes)) >= len(targets.codes))
+    X_val = given.X.astype(X.dtype, copy=False) if hasattr(X, "dtype") else given.X
+    return Rows(stacked(X, X_val), codes, weights, np.arange(len(codes)) >= len(targets.codes))
 
 
-def _stacked(first: Any, second: Any) -> Any:
+def stacked(first: Any, second: Any) -> Any:
+    """Rows of two arrays, sparse matrices or sequences of objects, one after the other."""
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([first, second], format="csr")
     if hasattr(first, "shape"):
-        return np.concatenate([first, second.astype(first.dtype, copy=False)])
+        return np.concatenate([first, second])
     return [*first, *second]

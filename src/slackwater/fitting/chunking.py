@@ -33,6 +33,7 @@ from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, S
 from slackwater.tracing import Snapshot, snapshot
 
 NAME = "exact"
+_BOUNDED = 1  # the number of the test that stands for an earlier fit
 _REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
 
 
@@ -62,10 +63,36 @@ class Chunking:
         self.working = self.shared or WorkingSet(self.features, capacity, self.memory)
         self.outside = np.ones(n, dtype=bool)
         self.outside[self.working.indices] = False
+        self.warm = False  # whether it began at an earlier model
+        self.first_tests = 1  # before any was made: the responses of the first of them are zero, or a bound
 
     @property
     def n(self) -> int:
         return len(self.labels)
+
+    def begin_at(self, alpha: NDArray[np.float64], lower: NDArray[np.float64] | None, moved: float) -> None:
+        """Begin at a feasible dual point instead of zero: its support vectors are the first in the working set.
+
+        ``lower`` is what responses were at least in an earlier fit, -inf where that is not known; dual variables have
+        moved by Σ |Δα_i| since.
+        """
+        self.warm, self.alpha = True, alpha.copy()
+        if lower is not None:
+            self.tests.append(np.zeros(self.n))
+            self.drifts.append(moved * float(self.reach.max()))
+            known = np.isfinite(lower)
+            self.responses[known], self.last_test[known] = lower[known], _BOUNDED
+            self.first_tests = _BOUNDED + 1
+        support = np.flatnonzero(alpha)
+        self.admit(self._by_content(support[self.outside[support]]))
+        members = self.working.indices
+        self.responses[members] = self.working.responses(alpha[members], self.labels[members])
+        self.drifts[0] = math.sqrt(max(float(alpha[members] @ self.responses[members]), 0.0))
+
+    def lower_responses(self) -> NDArray[np.float64]:
+        """What the responses of all examples are at least."""
+        drift = np.array(self.drifts)[self.last_test] * self.reach
+        return self.responses - np.where(self.outside, drift, 0.0)
 
     @cached_property
     def reach(self) -> NDArray[np.float64]:
@@ -84,6 +111,8 @@ class Chunking:
         size = self.settings.sample
         if self.n <= self.settings.max_at_once:
             return self.order
+        if self.warm:
+            return self.order[:0]
         shuffled = self.order[np.argsort(self.ranks[self.order])]
         rarer, others = sorted((shuffled[self.labels[shuffled] == label] for label in (1, -1)), key=len)
         count = min(len(rarer), max(size // 8, size * len(rarer) // self.n))
@@ -132,6 +161,8 @@ class Chunking:
             # Sums in an order that does not depend on that of the rows: rounding would make a model of its own.
             stale = self._by_content(examples[self.last_test[examples] == number])
             moved = self._by_content(np.flatnonzero(self.alpha != earlier))
+            if number < self.first_tests:
+                self.responses[stale] = 0.0
             if len(stale) and len(moved):
                 change = (self.alpha[moved] - earlier[moved]) * self.labels[moved]
                 self.responses[stale] += self.labels[stale] * self.features.values(stale, moved, change[None])[:, 0]
@@ -186,7 +217,9 @@ class Chunking:
         """
         members = self.working.indices
         bounded = int(np.count_nonzero(self.alpha[members] >= self.upper[members]) * self.n / len(members))
-        late = len(members) > self.n // 4
+        if self.warm:  # they are no sample
+            bounded = int(np.count_nonzero(self.alpha))
+        late = self.warm or len(members) > self.n // 4
         return max(bounded, int(np.count_nonzero(self.alpha)) + len(violators)) if late else bounded
 
     def _forget_idle(self) -> None:
@@ -255,6 +288,8 @@ def fit(context: FitContext, features: Features) -> FitResult | None:
         spent = context.clock.seconds()
         share = max(context.deadline.limit - spent, 0.0) / (len(problems) - number)
         chunking = _chunking(context, features, problem, context.deadline.within(spent + share), working)
+        if context.warm is not None and context.warm.alpha[number].any():
+            chunking.begin_at(*context.warm.of_problem(number))
         working = chunking.working
         others = [each.expansion for each in results], len(problems) - number - 1
         result = _solved(context, chunking, problem, number, others)
@@ -298,7 +333,9 @@ def _solved(
     goal: StoppingRule = NearOptimal(allowed, default.matrix_gap, default.finest * allowed)
     if stated is not None:
         goal, allowed = GapBelow(stated), 10.0 * stated
-    rounds = _Rounds(context, chunking, [goal, *context.stopping.make_limits()], number, *others)
+    steps = 0 if context.warm is None else int(context.warm.steps[number])
+    rules = [goal, *context.stopping.make_limits()]
+    rounds = _Rounds(context, chunking, rules, number, *others, made=steps, made_before=steps)
     try:
         ended = rounds.run(allowed)
     except CutShort as cut:
@@ -311,12 +348,13 @@ def _solved(
         context.recorder.assessed(row)
     assessment, reason = ended
     expansion = Expansion.from_dense(chunking.alpha * problem.labels, assessment.bias)
+    lower = chunking.lower_responses() if assessment.violation <= allowed else None
     if reason is StopReason.STALLED:
         point = DualPoint(rounds.made, solver.C, chunking.upper, chunking.alpha, chunking.all_responses())
         scaled = solver.assess(problem, point)
         if scaled.objective < assessment.objective:  # at the worst, the larger class everywhere
-            expansion, assessment = solver.expansion(problem, point), scaled
-    return BinaryResult(expansion, assessment, reason, rounds.made, rounds.certified)
+            expansion, assessment, lower = solver.expansion(problem, point), scaled, None
+    return BinaryResult(expansion, assessment, reason, rounds.made, rounds.certified, lower)
 
 
 @dataclass
@@ -330,6 +368,7 @@ class _Rounds:
     done: list[Expansion]  # models of the problems before it
     to_come: int  # problems after it
     made: int = 0
+    made_before: int = 0  # by the fits that this one goes on from: no budget counts them
     rows: list[Snapshot] = field(default_factory=list)
     certified: bool = True
 
@@ -378,7 +417,7 @@ class _Rounds:
     def _reason(self, assessment: Assessment) -> StopReason | None:
         context = self.context
         progress = Progress(
-            self.made,
+            self.made - self.made_before,
             context.training_set.ledger.train,
             context.clock.seconds(),
             gap=assessment.gap,

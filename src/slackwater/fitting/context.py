@@ -22,6 +22,7 @@ from slackwater.fitting.journal import Journal, Keeper
 from slackwater.fitting.result import Models, Previous
 from slackwater.fitting.settings import Settings
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.fitting.warm_start import Choice, EarlierModel, WarmStart
 from slackwater.gram.source import Forgetful
 from slackwater.memory import SpareMemory
 from slackwater.solvers.base import Solver
@@ -84,6 +85,10 @@ class FitContext:
     stages: int = 0  # driven so far
     holdout: Holdout | None = None  # examples out of the training set that judge the models
     journal: Journal | None = None  # of a fit with a checkpoint, once it has begun
+    earlier: EarlierModel | None = None  # the model that this fit goes on from,
+    warm: WarmStart | None = None  # and its dual point, once the fit has begun
+    choice: Choice | None = None  # of a tolerance, by a sample
+    keeps_responses: bool = False  # for a later fit to go on from
     spare_memory: SpareMemory = field(default_factory=SpareMemory)  # for the fits of several pairs of classes
 
     def __post_init__(self) -> None:

@@ -8,6 +8,8 @@ out examples, are exact. Measurements that speak for or against a strategy are d
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from types import ModuleType
 
 import numpy as np
 
@@ -19,8 +21,9 @@ from slackwater.fitting.fallback import with_fallbacks
 from slackwater.fitting.holdout import Holdout
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.sample import NAME as SAMPLE
-from slackwater.fitting.sample import Start
-from slackwater.fitting.strategies import exact, screening, sparse_kernel, subspace
+from slackwater.fitting.sample import Start, stays_in_force
+from slackwater.fitting.strategies import continued_subspace, exact, screening, sparse_kernel, subspace
+from slackwater.fitting.warm_start import WarmStart
 from slackwater.fitting.working_set import bytes_for
 from slackwater.gram.features import Features
 from slackwater.solvers.stationary import StationaryBlocks
@@ -36,6 +39,7 @@ def fit(context: FitContext) -> FitResult:
     if context.training_set.held_out.any() and not _keeps_all_responses(context):
         context.holdout = Holdout(context.training_set, context.n_classes)
         context.training_set = context.holdout.training_set
+    context.warm = _warm_start(context)
     context.open_journal()
     if not context.training_set.certified:
         result = _stationary(context)
@@ -45,7 +49,23 @@ def fit(context: FitContext) -> FitResult:
         context.journal.close(context.clock)
     if context.holdout is not None:
         result = context.holdout.restored(result)
-    return result._replace(strategy=result.strategy or exact.NAME, decisions=context.decisions)
+    strategy = result.strategy or exact.NAME
+    choice = None if context.choice is None else context.choice._replace(strategy=strategy)
+    return result._replace(strategy=strategy, decisions=context.decisions, choice=choice)
+
+
+def _warm_start(context: FitContext) -> WarmStart | None:
+    """The dual point of an earlier model, if there is one, and if the budget of kernel values has room for it."""
+    training_set, solver = context.training_set, context.solver
+    if context.earlier is None or context.persistence.checkpoint is not None:
+        return None
+    warm = context.earlier.start(training_set, context.n_classes, solver)
+    remaining = training_set.ledger.remaining
+    if warm is None or remaining is None:
+        return warm
+    problems = 1 if context.n_classes == 2 else context.n_classes
+    needed = training_set.n * len(warm.support) + problems * solver.least_evaluations(training_set.n)
+    return warm if needed <= remaining else None
 
 
 def _by_chunking(context: FitContext) -> FitResult | None:
@@ -57,6 +77,8 @@ def _by_chunking(context: FitContext) -> FitResult | None:
     features = exact.features_for(context)
     context.decide(exact.NAME, "examples", n, "<=", most)
     if features is None:
+        return None
+    if context.warm is not None and len(context.warm.support) > context.settings.chunking.max_working_set:
         return None
     first_working_set = bytes_for(min(n, context.settings.chunking.max_at_once), features.points.dtype)
     if first_working_set > features.cache_bytes:
@@ -129,7 +151,9 @@ def _stationary(context: FitContext) -> FitResult:
 
 def _by_strategies(context: FitContext) -> FitResult:
     """Models by the first strategy that serves; where none does and a gap is to be proven, by the exact one."""
-    results, strategy = _first_that_serves(Start(context))
+    results, strategy = _as_before(context)
+    if results is None:
+        results, strategy = _first_that_serves(Start(context))
     if results is None and context.forced:
         raise ValueError(_cannot_serve(context))
     if results is None:
@@ -152,8 +176,7 @@ def _first_that_serves(start: Start) -> tuple[list[BinaryResult] | None, str]:
     context = start.context
     if math.isfinite(context.deadline.limit) and context.stopping.tol is None and not context.persistence.used:
         _ = start.sample  # solved first: its models are there where a strategy takes too long
-    tried = PROVING if context.stopping.tol is not None else ORDER
-    for strategy in tried:
+    for strategy in _tried(context):
         if context.strategy not in ("auto", strategy.NAME):
             continue
         try:
@@ -165,6 +188,30 @@ def _first_that_serves(start: Start) -> tuple[list[BinaryResult] | None, str]:
         if start.ended is not None:
             return _unfinished(start), SAMPLE
     return None, exact.NAME
+
+
+def _as_before(context: FitContext) -> tuple[list[BinaryResult] | None, str]:
+    """On a warm start, models by the strategy of the earlier one, if what chose it is still in force."""
+    warm = context.warm
+    if warm is None or warm.choice is None or not stays_in_force(context):
+        return None, ""
+    context.choice = choice = warm.choice
+    if choice.strategy != subspace.NAME:
+        return _first_that_serves(Start(context))
+    results = None
+    if choice.span is not None:
+        growth = max(1.0, context.training_set.n / choice.setting.examples)
+        results = continued_subspace.attempt(Start(context), warm, choice.span, growth)
+    if results is None:
+        context.choice = None
+    return results, choice.strategy
+
+
+def _tried(context: FitContext) -> Sequence[ModuleType]:
+    """The strategies in order: on a warm start, from the one that made the earlier model."""
+    tried = PROVING if context.stopping.tol is not None else ORDER
+    choice = context.choice
+    return tried if choice is None else tried[STRATEGIES.index(choice.strategy) :]
 
 
 def _unfinished(start: Start) -> list[BinaryResult]:

@@ -107,4 +107,8 @@ class Holdout:
             bound = result.assessment.bound
             result = result._replace(expansion=expansion, assessment=assessment.with_bound(bound), certified=False)
         expansion = result.expansion
-        return result._replace(expansion=replace(expansion, support=self._others[expansion.support]))
+        lower = result.lower
+        if lower is not None:
+            lower = np.full(len(self.whole.kept), -np.inf)
+            lower[self._others] = result.lower
+        return result._replace(expansion=replace(expansion, support=self._others[expansion.support]), lower=lower)

@@ -26,6 +26,7 @@ from slackwater.fitting.result import BinaryResult, Models, PairModels, PairResu
 from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.strategies import exact
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.fitting.warm_start import Choice
 from slackwater.fitting.working_set import bytes_for
 from slackwater.stopping import MaxEvaluations, Progress, StoppingRule
 from slackwater.tracing import Recorder
@@ -73,10 +74,12 @@ class _Joint:
     decisions: dict[int, Decisions] = field(default_factory=dict)
     previous: dict[int, Previous] = field(default_factory=dict)
     strategies: list[str] = field(default_factory=list)
+    choices: dict[int, Choice] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         training_set = self.context.training_set
         self.models = PairModels.none(self.context.n_classes, training_set.n)
+        self.lower: NDArray[np.float64] | None = None
         self.sizes = np.bincount(training_set.codes, minlength=self.context.n_classes)
         self.budget = _Budget(self.context)
         self._one_at_a_time = threading.Lock()
@@ -182,6 +185,8 @@ class _Joint:
             self.strategies.append(found.strategy)
             if found.previous is not None:
                 self.previous[pair.number] = found.previous
+            if found.choice is not None:
+                self.choices[pair.number] = found.choice
 
     def _keep(self, pair: Pair, result: BinaryResult, indices: NDArray[np.intp]) -> None:
         expansion = result.expansion
@@ -190,6 +195,11 @@ class _Joint:
         # Of two classes the second is positive, of a pair the first.
         self.models.put(pair.first, pair.second, codes, support, -expansion.coefficients, -expansion.bias)
         self.results[pair.number] = PairResult(result.assessment, result.reason, result.steps, result.certified)
+        if self.context.keeps_responses and result.lower is not None:
+            if self.lower is None:
+                self.lower = np.full(self.models.coefficients.shape, -np.inf)
+            rows = np.where(codes[indices] == pair.first, pair.second - 1, pair.first)
+            self.lower[rows, indices] = result.lower
 
     def _context_of(self, pair: Pair, workers: Workers | None) -> FitContext:
         context, settings = self.context, self.context.settings
@@ -205,6 +215,7 @@ class _Joint:
             stopping=replace(context.stopping, make_limits=limits),
             deadline=deadline,
             persistence=self._persistence_of(pair),
+            earlier=None if context.earlier is None else context.earlier.of_pair(*pair[1:], context.n_classes),
             watch=self._watch_of(pair, self._indices_of(pair)),
             settings=replace(settings, chunking=chunking),
             recorder=Recorder(),
@@ -241,7 +252,9 @@ class _Joint:
             previous = Previous(" ".join(each.data for each in states), states[0].solver, context.seed, states)
         strategy = ", ".join(dict.fromkeys(sorted(self.strategies)))
         results = [self.results[number] for number in numbers]
-        return PairsResult(results, self.models, recorder, previous, strategy, context.decisions)
+        return PairsResult(
+            results, self.models, recorder, previous, strategy, context.decisions, self.choices, self.lower
+        )
 
 
 class _Budget:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from slackwater.expansion import Expansion
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.estimate import Estimate
+from slackwater.fitting.warm_start import Choice
 from slackwater.solvers.base import Assessment, Prudent, Solver
 from slackwater.solvers.drive import Task
 from slackwater.stopping import StopReason
@@ -26,6 +27,7 @@ class BinaryResult(NamedTuple):
     reason: StopReason
     steps: int
     certified: bool = True  # whether the assessment's gap is a proof
+    lower: NDArray[np.float64] | None = None  # what responses are at least; None: not known
 
 
 class PairResult(NamedTuple):
@@ -94,6 +96,7 @@ class FitResult(NamedTuple):
     previous: Previous | None = None
     strategy: str = ""
     decisions: Decisions | None = None
+    choice: Choice | None = None
 
     @property
     def models(self) -> Models:
@@ -109,6 +112,8 @@ class PairsResult(NamedTuple):
     previous: Previous | None
     strategy: str
     decisions: Decisions
+    choices: dict[int, Choice]
+    lower: NDArray[np.float64] | None = None  # what responses are at least, in the layout of the coefficients
 
 
 Models = list[Expansion] | PairModels  # of all problems of a fit

@@ -17,6 +17,7 @@ from slackwater.fitting.context import FitContext
 from slackwater.fitting.dual_solution import DualSolution
 from slackwater.fitting.settings import SampleSettings
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.fitting.warm_start import Choice, Setting
 from slackwater.gram.compressed import CHECK_POINTS, SAMPLE, axes_of
 from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
@@ -88,7 +89,10 @@ class Start:
         deadline.check()
         features = features.on_grid()
         deadline.check()
-        return solve_sample(self.context, training_set.arranged(everyone, training_set.rows, features))
+        whole = training_set.arranged(everyone, training_set.rows, features)
+        if self.context.choice is not None:
+            return continued_sample(self.context, whole, self.context.choice)
+        return solve_sample(self.context, whole)
 
     @property
     def ended(self) -> StopReason | None:
@@ -117,6 +121,41 @@ def solve_sample(context: FitContext, whole: TrainingSet) -> Sample:
     if sample.reached and len(unseen):
         with suppress(CutShort):
             sample.tol = _chosen_gap(context, active, models, unseen)
+            context.choice = Choice("", sample.tol, Setting.of(whole, context.solver.C))
+    return sample
+
+
+def stays_in_force(context: FitContext) -> bool:
+    """Whether a warm start may rely on what an earlier fit has measured: for about as many examples, C and kernel."""
+    choice = None if context.warm is None else context.warm.choice
+    if choice is None or choice.strategy == NAME or context.stopping.tol is not None:
+        return False
+    if context.strategy not in ("auto", choice.strategy):
+        return False
+    change = choice.setting.change(Setting.of(context.training_set, context.solver.C))
+    measured = f"change of rows, C or kernel since gap {choice.tol:g} was chosen, factor"
+    return context.decide(NAME, measured, change, "<=", context.settings.sample.max_change)
+
+
+def continued_sample(context: FitContext, whole: TrainingSet, choice: Choice) -> Sample:
+    """An earlier model in place of a sample's: its support vectors are active, and all that it was fitted to is seen.
+
+    Where hardly anything else was, the others are newcomers as after any sample.
+    """
+    warm = context.warm
+    if warm is None:
+        raise RuntimeError("only a warm start has a solution to continue")
+    shuffled, support = context.rng.permutation(whole.order), np.zeros(whole.n, dtype=bool)
+    support[warm.support] = True
+    rank = np.where(support, 0, np.where(warm.known, 1, 2))[shuffled]
+    shuffled = shuffled[np.argsort(rank, kind="stable")]
+    solution = DualSolution(context.solver, whole, context.n_classes)
+    active = ActiveSet(context, solution, np.sort(warm.support))
+    solution.alpha[:], solution.steps = warm.alpha, warm.steps.tolist()
+    solution.responses[:, active.examples] = solution.responses_at(active.examples, solution.features)
+    context.stage(f"going on from {len(warm.support):,} support vectors, {whole.n:,} examples")
+    sample = Sample(context, shuffled, active, len(warm.support), int(np.count_nonzero(rank < 2)), choice.tol, True)
+    sample.reached = active.solve(choice.tol)
     return sample
 
 

@@ -17,6 +17,7 @@ class SampleSettings:
     min_examples: int = 2048
     max_examples: int = 16384  # its exact solution takes about two seconds
     min_per_class: int = 32  # as far as there are as many: a class that is absent would have no model
+    max_change: float = 2.0  # factor of rows, C or the kernel's parameters, on a warm start: beyond, measured anew
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from slackwater.deadline import NEVER, Deadline
 from slackwater.fitting.chunking import assessed
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.settings import PathSettings
+from slackwater.fitting.warm_start import best_factor
 from slackwater.fitting.working_set import WorkingSet
 from slackwater.fitting.working_set_dual import WorkingSetDual
 from slackwater.gram.features import Features
@@ -126,13 +127,8 @@ def own_view(working: WorkingSet, places: NDArray[np.intp] | None = None) -> Wor
 
 
 def best_multiple(point: PathPoint, C: float) -> tuple[Floats, Floats]:
-    """The multiple of a dual point that is largest in the dual objective, within the bounds of a larger C.
-
-    s Σ α_i - ½ s² ‖w‖² is largest at s = Σ α_i / ‖w‖². Where many dual variables are at their bound, they follow it.
-    """
-    squared_norm = float(point.alpha @ point.responses)
-    largest = C / point.C
-    scale = min(largest, float(point.alpha.sum()) / squared_norm) if squared_norm > 0.0 else 1.0
+    """The multiple of a dual point that is largest in the dual objective, within the bounds of a larger C."""
+    scale = best_factor(float(point.alpha.sum()), float(point.alpha @ point.responses), C / point.C)
     return scale * point.alpha, scale * point.responses
 
 

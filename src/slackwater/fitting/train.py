@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 
 from slackwater.errors import warn
 from slackwater.fitting.context import FitContext, identity
 from slackwater.fitting.result import FitResult, Previous, result_of
 from slackwater.fitting.training_set import TrainingSet
+from slackwater.fitting.warm_start import WarmStart
 from slackwater.solvers.base import Solver
 from slackwater.solvers.drive import Task
 from slackwater.workers import Workers
@@ -21,6 +23,8 @@ def train(context: FitContext, tol: float, training_set: TrainingSet, workers: W
     data = identity(solver, training_set) if persistence.keep else ""
     if persistence.previous is not None:
         _continue_previous(solver, data, tasks, persistence.previous)
+    elif context.warm is not None:
+        begin_warm(tasks, context.warm, training_set)
     context.open_journal()
     context.run_loop(tasks, training_set, workers)
     if context.journal is not None:
@@ -28,6 +32,15 @@ def train(context: FitContext, tol: float, training_set: TrainingSet, workers: W
     states = [task.state for task in tasks]
     previous = Previous(data, repr(solver), context.seed, states) if persistence.keep else None
     return FitResult([result_of(solver, task) for task in tasks], context.recorder, previous)
+
+
+def begin_warm(tasks: Sequence[Task], warm: WarmStart, training_set: TrainingSet) -> None:
+    """Let problems of dual variables begin where an earlier model is: worst violators first."""
+    responses = warm.responses(training_set)
+    for number, task in enumerate(tasks):
+        task.state.alpha[:], task.state.responses[:] = warm.alpha[number], responses[number]
+        task.state.step = task.first_step = task.resumed_at = int(warm.steps[number])
+        task.state.turn = math.inf
 
 
 def _continue_previous(solver: Solver, data: str, tasks: Sequence[Task], previous: Previous) -> None:

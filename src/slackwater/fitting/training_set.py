@@ -19,7 +19,7 @@ from slackwater.gram.psd import check_positive_semidefinite, smallest_relative_e
 from slackwater.gram.source import RowSource
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.registry import KERNELS
-from slackwater.points import Points
+from slackwater.points import Points, Vectors
 from slackwater.problem import Problem
 from slackwater.workers import Workers
 
@@ -42,6 +42,7 @@ class TrainingSet:
     ledger: EvaluationLedger
     certified: bool
     identify: Callable[[], str]  # a digest of everything that a training state belongs to
+    keys: NDArray[np.float64]  # equal for equal examples, in any training set; row numbers where these are not known
     features: Features | None = None  # None where only kernel values were given
 
     @property
@@ -57,6 +58,7 @@ class TrainingSet:
             weights=self.weights[indices],
             held_out=self.held_out[indices],
             order=self.ranked(indices),
+            keys=self.keys[indices],
             rows=rows,
             features=features,
         )
@@ -143,6 +145,7 @@ def feature_training_set(
             hold,
             *(() if kernel.name in KERNELS else (_probe(rows.source),)),
         ),
+        keys=distinct.keys if isinstance(points, Vectors) else kept.astype(np.float64),
         features=features,
     )
 
@@ -171,6 +174,7 @@ def precomputed_training_set(
         ledger=ledger,
         certified=certified,
         identify=lambda: _digest("precomputed", np.ascontiguousarray(rows.matrix), codes[kept], weights[kept], hold),
+        keys=kept.astype(np.float64),
     )
 
 

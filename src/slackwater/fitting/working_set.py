@@ -64,6 +64,14 @@ class WorkingSet:
         self.indices = self.indices[places]
         self.values[: len(places), : len(places)] = kept
 
+    def responses(self, alpha: NDArray[np.float64], labels: NDArray[np.int8]) -> NDArray[np.float64]:
+        """c_i = y_i <w, Φ(x_i)> of the examples here, whose dual variables and labels are given."""
+        from slackwater.gram import _loops
+
+        out, places = np.zeros(len(self)), np.flatnonzero(alpha)
+        _loops.add_combination(out, labels, self.values, places, alpha[places] * labels[places], 0, len(self))
+        return out
+
     def part(self, places: NDArray[np.intp], dtype: DTypeLike | None = None) -> Floats:
         """The values of some of the examples with one another: a copy, of another type if one is given."""
         from slackwater.gram import _loops

@@ -33,7 +33,7 @@ def on_rows_of(features: Features | None, context: FitContext, tol: float) -> Fi
         return train(context, tol, training_set)
     rows = features.rows()
     workers = features.workers if features.n >= context.settings.min_examples_threaded else None
-    return train(context, tol, replace(training_set, rows=rows), workers)
+    return train(context, tol, replace(training_set, rows=rows, features=features), workers)
 
 
 def attempt(start: Start) -> list[BinaryResult] | None:

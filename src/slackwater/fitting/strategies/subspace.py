@@ -24,6 +24,7 @@ from slackwater.fitting.sample import Sample, Start
 from slackwater.fitting.subspace.basis import Basis, early_decay, independent_basis, make_orthonormal, smooth_basis
 from slackwater.fitting.subspace.fit import Shortage, SubspaceFit, fitted, projected
 from slackwater.fitting.subspace.problem import Doubles, SubspaceModel, SubspaceProblem
+from slackwater.fitting.warm_start import Span
 from slackwater.gram.features import Features, room_for_matrix
 from slackwater.gram.source import IndexArray
 from slackwater.memory import untouched
@@ -70,7 +71,7 @@ def accepted(start: Start) -> tuple[Landmarks, list[BinaryResult]] | None:
         if landmarks is None:
             continue
         try:
-            results = _Trial(context, sample, landmarks).run(optima)
+            results = Trial(context, sample, landmarks).run(optima)
         except np.linalg.LinAlgError:  # single precision cannot tell the landmarks apart where C is that large
             context.note(Decision(NAME, "Cholesky decomposition", math.nan, "", "declined", context.clock.seconds()))
             continue
@@ -88,7 +89,7 @@ def _noisy_landmarks(context: FitContext, sample: Sample) -> Landmarks | None:
     if not context.decide(NAME, "bounded support vectors of the sample, share", bounded, ">=", settings.min_bounded):
         return None
     candidates = _candidates(context, sample)
-    basis = independent_basis(_gram(sample, candidates))
+    basis = independent_basis(gram_of(sample, candidates))
     landmarks = candidates[basis.members]
     if not _has_room(context, sample, len(landmarks)):
         return None
@@ -107,11 +108,11 @@ def _smooth_landmarks(context: FitContext, sample: Sample) -> Landmarks | None:
     ):
         return None
     candidates = context.rng.permutation(active.part.order)[: settings.smooth_candidates]
-    early = early_decay(_gram(sample, candidates[: settings.landmarks]))
+    early = early_decay(gram_of(sample, candidates[: settings.landmarks]))
     measured = "decay of the residual, first candidates"
     if not context.decide(NAME, measured, early, ">=", settings.min_early_decay):
         return None
-    found = smooth_basis(_gram(sample, candidates), settings.max_smooth_landmarks, settings.max_residual)
+    found = smooth_basis(gram_of(sample, candidates), settings.max_smooth_landmarks, settings.max_residual)
     if not context.decide(NAME, "landmarks needed", found.needed, "<=", settings.max_smooth_landmarks):
         return None
     if not context.decide(NAME, "decay of the residual", found.decay, ">=", settings.min_decay):
@@ -131,7 +132,7 @@ def _has_room(context: FitContext, sample: Sample, landmarks: int) -> bool:
 
 
 @dataclass
-class _Trial:
+class Trial:
     """Landmarks tried on the sample, on a part, then on all examples, as long as nothing speaks against them."""
 
     context: FitContext
@@ -198,14 +199,28 @@ class _Trial:
             return None
         gaps = self._extrapolated(gaps, fit)
         fill(unseen, n)
-        fit = self._fitted(self._problems(shuffled, columns), fit.models)
+        return self.finished(columns, fit.models, points, gaps)
+
+    def finished(
+        self, columns: Floats, starts: Sequence[SubspaceModel], points: IndexArray, gaps: Sequence[float]
+    ) -> list[BinaryResult] | None:
+        """Models for all examples, whose coordinates are given in the order of the sample; None if they fall short."""
+        fit = self._fitted(self._problems(self.sample.shuffled, columns), starts)
         cut_short = self.context.cut_short()
         if not cut_short:
-            lost = self._shortage(fit, shuffled)
+            lost = self._shortage(fit, self.sample.shuffled)
             if not self._suffices(lost, lost.by_half):
                 return None
+        self._remember(gaps)
         with self.context.deadline.shielded():
             return self._results(fit, points, gaps, cut_short)
+
+    def _remember(self, gaps: Sequence[float]) -> None:
+        """What a warm start has to know."""
+        choice, landmarks = self.context.choice, self.landmarks
+        if choice is not None and choice.span is None:
+            span = Span(landmarks.widths, landmarks.max_half_loss, landmarks.smooth, tuple(gaps))
+            self.context.choice = choice._replace(span=span)
 
     def _suffices(self, lost: Shortage, expected: float) -> bool:
         """Whether further landmarks would gain little, if half of these lose ``expected`` with all examples."""
@@ -340,7 +355,7 @@ class _Trial:
         return fit.shortage(self.landmarks.widths[-1], order[:: max(1, len(order) // count)])
 
 
-def _gram(sample: Sample, places: IndexArray) -> Doubles:
+def gram_of(sample: Sample, places: IndexArray) -> Doubles:
     features = sample.solution.features.part(sample.active.examples[places])
     return features.columns(np.arange(len(places))).astype(np.float64)
 
