@@ -69,6 +69,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/smo.py
 	$(BIN)/python bench/path.py
 	$(BIN)/python bench/svccv.py
+	$(BIN)/python bench/warm.py
 	$(BIN)/python bench/predict.py
 	$(BIN)/python bench/small.py
 	$(BIN)/python bench/search.py

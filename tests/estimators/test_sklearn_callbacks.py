@@ -122,7 +122,7 @@ def test_true_ends_training_with_the_model_reached(moons):
     assert model.stop_reason_ == "callback"
     assert model.n_iter_ < 100
     X, y = load_iris(return_X_y=True)
-    stopped = SVC(warm_start=True, tol=1e-9, random_state=0).set_callbacks(Recorder(stop_at=1)).fit(X, y)
+    stopped = SVC(max_kernel_evals=10**9, tol=1e-9, random_state=0).set_callbacks(Recorder(stop_at=1)).fit(X, y)
     assert stopped.stop_reason_ == "callback"
     assert (stopped.n_iter_ <= 2).all()  # the pairs after it make the step without which there is no model
 

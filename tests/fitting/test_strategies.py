@@ -67,7 +67,7 @@ def test_the_exact_strategy_if_forced_proves_the_default_gap(n, gap):
     assert model.gap_ <= gap
 
 
-def test_the_exact_strategy_if_forced_keeps_its_state():
+def test_the_exact_strategy_if_forced_goes_on_to_another_tolerance():
     X, y, parameters = separated(9000)
     model = SVC(strategy="exact", warm_start=True, tol=0.1, random_state=0, **parameters).fit(X, y)
     before = model.n_iter_
@@ -91,7 +91,6 @@ def test_a_forced_strategy_that_runs_out_of_budget_leaves_a_model(strategy, budg
     [
         ({"kernel": "precomputed"}, "precomputed"),
         ({"kernel": "sigmoid"}, "semi-definite"),
-        ({"warm_start": True}, "warm_start"),
         ({"max_kernel_evals": 10**7}, "max_kernel_evals"),
         ({"tol": 1e-3}, "tol"),
     ],

@@ -397,7 +397,7 @@ def test_no_pickle_is_ever_read(tmp_path):
 def scaled_model():
     """A model found by blocks of rows, whose decision values are a multiple of what its coefficients give."""
     X, y = make_classification(2000, 6, n_informative=6, n_redundant=0, n_classes=3, flip_y=0.1, random_state=0)
-    model = SVC(C=10.0, gamma=0.1, warm_start=True).fit(X, y)
+    model = SVC(C=10.0, gamma=0.1, max_kernel_evals=10**12).fit(X, y)
     assert model.scale_.max() > 1.0
     return model, X + 0.1
 

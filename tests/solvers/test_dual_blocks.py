@@ -62,14 +62,14 @@ def test_another_c_begins_with_small_blocks():
 
 def test_growing_blocks_lead_to_the_same_optimum_in_fewer_steps(monkeypatch):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((3000, 5))
-    y = np.where(np.sin(2.0 * X[:, 0]) + X[:, 1] + rng.standard_normal(3000) > 0.0, 1, -1)
+    X = rng.standard_normal((3200, 5))
+    y = np.where(np.sin(2.0 * X[:, 0]) + X[:, 1] + rng.standard_normal(3200) > 0.0, 1, -1)
 
     def fitted(doublings):
         monkeypatch.setattr(dual_blocks, "BLOCK", 64)
         monkeypatch.setattr(dual_blocks, "_DOUBLED_AT", 4)
         monkeypatch.setattr(dual_blocks, "_DOUBLINGS", doublings)
-        return SVC(C=100.0, gamma=0.3, tol=1e-4, warm_start=True, random_state=0).fit(X, y)  # by blocks of rows
+        return SVC(C=100.0, gamma=0.3, tol=1e-4, random_state=0).fit(X, y)  # by blocks of rows
 
     growing, small = fitted(2), fitted(0)
     assert growing.n_iter_ < 0.7 * small.n_iter_

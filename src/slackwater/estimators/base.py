@@ -20,6 +20,7 @@ from slackwater.deadline import INTERRUPTS, Clock, Deadline, working_until
 from slackwater.estimators.anytime import anytime_fit
 from slackwater.estimators.callback_support import CallbackSupport, FitTasks, with_callbacks
 from slackwater.estimators.documented import Documented
+from slackwater.estimators.going_on import GoesOn
 from slackwater.estimators.layout import length, one_or_all, read_only, support_columns
 from slackwater.estimators.outcome import REMEDIES, known, short_of_gap, weakest_reason
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
@@ -65,7 +66,7 @@ from slackwater.workers import Workers, available_memory, thread_count
 Classifier = TypeVar("Classifier", bound="KernelClassifier")  # what ``fit`` returns is of the class that it is of
 
 
-class KernelClassifier(CallbackSupport, Documented, PortableClassifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class KernelClassifier(GoesOn, CallbackSupport, Documented, PortableClassifier, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Common part of the classifiers; a subclass names its parameters and builds its solver."""
 
     _rules: ClassVar[Mapping[str, Rule]] = COMMON
@@ -351,24 +352,6 @@ class KernelClassifier(CallbackSupport, Documented, PortableClassifier, Classifi
         self.history_ = result.recorder.table()
         self.history_["evaluations"] += before
         self._previous = result.previous
-
-    def _goes_on(self, n: int) -> bool:
-        """Whether a fit of n rows begins at a model that is of use as it is."""
-        return False
-
-    def _go_on(self, context: FitContext, targets: Targets) -> int:
-        """Let a fit go on from the model of the last one; returns the kernel values that this one had computed.
-
-        Nothing here: states that are bound to the data have an account of their own.
-        """
-        return 0
-
-    def _evaluations_before(self, result: AnyResult) -> int:
-        """Kernel values computed by the fits that this one continues; a checkpoint has them in its own account."""
-        previous = getattr(self, "_previous", None)
-        if previous is None or result.previous is None or self.checkpoint is not None:
-            return 0
-        return int(self.n_kernel_evals_) if previous.data == result.previous.data else 0
 
     # ---- prediction
 

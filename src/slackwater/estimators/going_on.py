@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.estimators.validation import Targets
 from slackwater.examples import row_keys
+from slackwater.fitting.context import FitContext
 from slackwater.fitting.result import AnyResult, PairsResult
 from slackwater.fitting.training_set import TrainingSet
 from slackwater.fitting.warm_start import Choice, EarlierModel, Seen, renumbered
@@ -39,6 +41,28 @@ class Kept:
         lower = None if lower is None else lower[:, used]
         seen = Seen(training_set.keys[used], training_set.codes[used], kernel, lower)
         return cls(C, classes, seen, choices)
+
+
+class GoesOn:
+    """What an estimator is asked at the beginning of a fit."""
+
+    def _goes_on(self, n: int) -> bool:
+        """Whether a fit of n rows begins at a model that is of use as it is."""
+        return False
+
+    def _go_on(self, context: FitContext, targets: Targets) -> int:
+        """Let a fit go on from the model of the last one; returns the kernel values that this one had computed.
+
+        Nothing here: states that are bound to the data have an account of their own.
+        """
+        return 0
+
+    def _evaluations_before(self: Any, result: AnyResult) -> int:
+        """Kernel values computed by the fits that this one continues; a checkpoint has them in its own account."""
+        previous = getattr(self, "_previous", None)
+        if previous is None or result.previous is None or self.checkpoint is not None:
+            return 0
+        return int(self.n_kernel_evals_) if previous.data == result.previous.data else 0
 
 
 def earlier_model(estimator: Any, classes: NDArray[Any]) -> EarlierModel | None:

@@ -110,8 +110,13 @@ class SVC(AddsRows):
         changes the time and the way to the model, which is as near to the optimum as ever; a
         strategy whose matrix does not fit is declined, or refused if it is forced.
     warm_start : bool, default=False
-        Let ``fit`` on the same data go on from where the last one stopped, also with another ``C``.
-        ``max_iter`` then counts the further steps.
+        Let ``fit`` go on from the model of the last one (or of a file): on the same rows with more
+        time, on more or fewer rows in any order, with other weights, another ``C`` or ``gamma``.
+        Rows that are there again are known by content and class (by their numbers where the kernel
+        is precomputed or of objects), and keep their dual variables; new ones begin at zero.
+        Training ends by the same tests as from scratch. What a sample decided (tolerance, strategy)
+        stays in force until rows, C or gamma have changed twofold. ``max_iter`` counts the further
+        steps. With ``checkpoint``, a fit resumes from the file alone.
     checkpoint : path, optional
         File in which the training state is kept, and from which a fit with the same data and
         parameters resumes, in every strategy, to the model, bit for bit, of a run with a checkpoint
@@ -209,8 +214,8 @@ class SVC(AddsRows):
     - ``"exact"``: the dual over all examples. Up to 3072 examples (16,384 of a pair of classes),
       with the kernel matrix of a working set in memory, until no optimality condition is violated
       by more than 1e-3, LIBSVM's tolerance, and as a rule to a gap of 1e-3. Else by blocks of
-      kernel rows: with fewer than 8192 examples, a stated ``tol``, a precomputed kernel,
-      ``warm_start`` or ``max_kernel_evals``, to a proven gap (1e-4 by default).
+      kernel rows: with fewer than 8192 examples, a stated ``tol``, a precomputed kernel or
+      ``max_kernel_evals``, to a proven gap (1e-4 by default).
     - ``"sparse_kernel"``: a kernel that is narrow compared with the spread of the data has a nearly
       sparse matrix. The dual is solved on its values above 1e-4, and corrected for the others.
     - ``"subspace"``: where the optimum would have many support vectors (noisy labels, a smooth

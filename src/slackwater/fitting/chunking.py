@@ -8,7 +8,7 @@ up to a thousand examples, or where most become support vectors, all are in the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from slackwater.deadline import NEVER, CutShort, Deadline
 from slackwater.expansion import Expansion
+from slackwater.fitting.chunking_rounds import Rounds
 from slackwater.fitting.context import FitContext
-from slackwater.fitting.decisions import Decision
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.settings import ChunkingSettings
 from slackwater.fitting.working_set import WorkingSet, capacity_of
@@ -29,12 +29,9 @@ from slackwater.problem import Problem
 from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling
 from slackwater.solvers.dual_form import DualPoint
-from slackwater.stopping import GapBelow, NearOptimal, Progress, StoppingRule, StopReason, first_reason, reason_of
-from slackwater.tracing import Snapshot, snapshot
+from slackwater.stopping import GapBelow, NearOptimal, StoppingRule, StopReason
 
-NAME = "exact"
 _BOUNDED = 1  # the number of the test that stands for an earlier fit
-_REFINEMENT = 0.25  # the next violation to reach, where one does not lead to the gap that is asked for
 
 
 @dataclass
@@ -71,7 +68,7 @@ class Chunking:
         return len(self.labels)
 
     def begin_at(self, alpha: NDArray[np.float64], lower: NDArray[np.float64] | None, moved: float) -> None:
-        """Begin at a feasible dual point instead of zero: its support vectors are the first in the working set.
+        """Begin at a feasible dual point instead of zero: with its support vectors in the working set.
 
         ``lower`` is what responses were at least in an earlier fit, -inf where that is not known; dual variables have
         moved by Σ |Δα_i| since.
@@ -109,10 +106,10 @@ class Chunking:
     def first_members(self) -> NDArray[np.intp]:
         """All examples if they are few; else a random sample, of which an eighth at least is of the rarer class."""
         size = self.settings.sample
+        if self.warm:  # they are there
+            return self.order[:0]
         if self.n <= self.settings.max_at_once:
             return self.order
-        if self.warm:
-            return self.order[:0]
         shuffled = self.order[np.argsort(self.ranks[self.order])]
         rarer, others = sorted((shuffled[self.labels[shuffled] == label] for label in (1, -1)), key=len)
         count = min(len(rarer), max(size // 8, size * len(rarer) // self.n))
@@ -335,7 +332,7 @@ def _solved(
         goal, allowed = GapBelow(stated), 10.0 * stated
     steps = 0 if context.warm is None else int(context.warm.steps[number])
     rules = [goal, *context.stopping.make_limits()]
-    rounds = _Rounds(context, chunking, rules, number, *others, made=steps, made_before=steps)
+    rounds = Rounds(context, chunking, rules, number, *others, made=steps, made_before=steps)
     try:
         ended = rounds.run(allowed)
     except CutShort as cut:
@@ -355,83 +352,3 @@ def _solved(
         if scaled.objective < assessment.objective:  # at the worst, the larger class everywhere
             expansion, assessment, lower = solver.expansion(problem, point), scaled, None
     return BinaryResult(expansion, assessment, reason, rounds.made, rounds.certified, lower)
-
-
-@dataclass
-class _Rounds:
-    """Solve the working set, test the others, admit violators, until a rule ends it."""
-
-    context: FitContext
-    chunking: Chunking
-    rules: list[StoppingRule]
-    number: int  # of the problem
-    done: list[Expansion]  # models of the problems before it
-    to_come: int  # problems after it
-    made: int = 0
-    made_before: int = 0  # by the fits that this one goes on from: no budget counts them
-    rows: list[Snapshot] = field(default_factory=list)
-    certified: bool = True
-
-    def left_at(self, cut: CutShort) -> tuple[Assessment, StopReason]:
-        """What is known of the working set's solution where examples outside of it could not be tested any more."""
-        self.certified = False
-        assessment = self.chunking.assess_working_set()
-        return assessment, StopReason.INTERRUPT if cut.interrupted else StopReason.SECONDS
-
-    def run(self, allowed: float) -> tuple[Assessment, StopReason] | None:
-        chunking, whole = self.chunking, self.chunking.n <= self.chunking.settings.max_at_once
-        newcomers = chunking.first_members()
-        newcomers = newcomers[chunking.outside[newcomers]]
-        tolerance = allowed if whole else max(allowed, chunking.settings.coarse_tolerance)
-        while True:
-            if len(newcomers):
-                chunking.admit(newcomers)
-            settled = chunking.solve(tolerance)
-            chunking.test_others(tolerance)
-            self.made += 1
-            assessment = chunking.assess()
-            reason = self._reason(assessment)
-            if reason is not None:
-                return assessment, reason
-            violators = chunking.violators(tolerance)
-            if not settled and len(violators) == 0:
-                return assessment, self._stalled(assessment)
-            joined = chunking.newcomers(violators)
-            if joined is None:
-                expected = chunking.expected_working_set(violators)
-                limit, seconds = f"<= {chunking.working.capacity}", self.context.clock.seconds()
-                measured = "examples in the working set"
-                self.context.note(Decision(NAME, measured, float(expected), limit, "declined", seconds))
-                return None
-            newcomers = joined
-            if len(violators) < chunking.settings.few_violators * len(chunking.working):
-                finer = tolerance <= allowed and len(violators) == 0  # and yet the gap is not reached
-                tolerance = allowed = _REFINEMENT * allowed if finer else allowed
-
-    def _stalled(self, assessment: Assessment) -> StopReason:
-        """Rounding lets nothing move any more; what is allowed may be reached, if not the gap beyond it."""
-        context = self.context
-        reached = context.stopping.tol is None and assessment.violation <= context.settings.tolerance.exact_violation
-        return StopReason.TOLERANCE if reached else StopReason.STALLED
-
-    def _reason(self, assessment: Assessment) -> StopReason | None:
-        context = self.context
-        progress = Progress(
-            self.made - self.made_before,
-            context.training_set.ledger.train,
-            context.clock.seconds(),
-            gap=assessment.gap,
-            objective=assessment.objective,
-            bound=assessment.bound,
-            violation=assessment.violation,
-        )
-        self.rows.append(snapshot(self.number, self.made, progress, assessment))
-        context.show(self.rows[-1], progress)
-        if context.show_models(self.made, lambda: self._models(assessment)):
-            return first_reason(self.rules, progress) or StopReason.CALLBACK
-        return first_reason(self.rules, progress) or reason_of(self.chunking.deadline)
-
-    def _models(self, assessment: Assessment) -> list[Expansion]:
-        """Those of all problems; of the problems to come, a function that claims no example."""
-        own = Expansion.from_dense(self.chunking.alpha * self.chunking.labels, assessment.bias)
-        return [*self.done, own, *[Expansion.from_dense(np.zeros(0), -1.0)] * self.to_come]

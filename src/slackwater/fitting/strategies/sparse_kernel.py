@@ -40,6 +40,8 @@ def attempt(start: Start) -> list[BinaryResult] | None:
         return None
     if context.stopping.tol is not None:
         return training.exact(context.stopping.tol)
+    if context.choice is not None:
+        return training.approximate(context.choice.tol)
     return training.approximate(start.sample.tol) if start.sample.reached else None
 
 
@@ -90,6 +92,8 @@ class SparseKernelTraining:
         limit = (1.0 + self.context.settings.tolerance.max_unknown) * tol
         examples = self.context.rng.permutation(self.narrow.n)[: settings.audit_examples]
         tasks = self.context.tasks(self.narrow, tol)
+        if self.context.choice is not None:
+            self._begin_warm(tasks)
         for _ in range(settings.max_corrections):
             reached = self.context.solve_stage(tasks, self.narrow)
             if self.context.cut_short():
@@ -127,6 +131,16 @@ class SparseKernelTraining:
                 return self._on_whole_rows(tasks, tol)
             before, aim = gap, max(refinement * min(aim, gap), finest)
             self._go_on(tasks, aim)
+
+    def _begin_warm(self, tasks: Sequence[Task]) -> None:
+        """Begin at the dual point of an earlier model, if this fit goes on from one."""
+        warm = self.context.warm
+        if warm is None:
+            return
+        for number, task in enumerate(tasks):
+            task.state.alpha[:], task.state.turn = warm.alpha[number, self.order], math.inf
+            task.state.step = task.first_step = task.resumed_at = int(warm.steps[number])
+        self._correct(tasks)
 
     def _correct(self, tasks: Sequence[Task]) -> None:
         """Compute the responses anew, with the values that the rows leave out."""
