@@ -356,7 +356,7 @@ class SVC(AddsRows):
     def _keep_account(self, training_set: TrainingSet, result: AnyResult) -> None:
         super()._keep_account(training_set, result)
         C = self._solver(len(self.classes_)).C
-        going_on = self.warm_start or self._adds_rows
+        going_on = self._can_add_rows and (self.warm_start or self._adds_rows)
         self._rows_seen = None
         self._kept = Kept.of(C, self.classes_, training_set, result) if going_on else Kept(C, self.classes_)
         self.strategy_ = result.strategy
