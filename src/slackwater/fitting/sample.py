@@ -132,9 +132,12 @@ def stays_in_force(context: FitContext) -> bool:
         return False
     if context.strategy not in ("auto", choice.strategy):
         return False
-    change = choice.setting.change(Setting.of(context.training_set, context.solver.C))
-    measured = f"change of rows, C or kernel since gap {choice.tol:g} was chosen, factor"
-    return context.decide(NAME, measured, change, "<=", context.settings.sample.max_change)
+    now, settings = Setting.of(context.training_set, context.solver.C), context.settings.sample
+    since = f"since gap {choice.tol:g} was chosen, factor"
+    if not context.decide(NAME, f"change of rows {since}", choice.setting.growth(now), "<=", settings.max_growth):
+        return False
+    changed = choice.setting.change(now)
+    return context.decide(NAME, f"change of C or kernel {since}", changed, "<=", settings.max_change)
 
 
 def continued_sample(context: FitContext, whole: TrainingSet, choice: Choice) -> Sample:

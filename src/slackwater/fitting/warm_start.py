@@ -54,12 +54,15 @@ class Setting(NamedTuple):
         return cls(training_set.n, C, features.kernel.name, tuple((name, float(value)) for name, value in parameters))
 
     def change(self, other: Setting) -> float:
-        """By how much the other one differs, as a factor: the largest of examples, C and the kernel's parameters."""
+        """By how much the other one differs, as a factor: the larger of C and the kernel's parameters."""
         own, others = dict(self.parameters), dict(other.parameters)
         if self.kernel != other.kernel or own.keys() != others.keys():
             return math.inf
-        pairs = [(float(self.examples), float(other.examples)), (self.C, other.C)]
-        return max(_ratio(a, b) for a, b in [*pairs, *((own[name], others[name]) for name in own)])
+        return max(_ratio(a, b) for a, b in [(self.C, other.C), *((own[name], others[name]) for name in own)])
+
+    def growth(self, other: Setting) -> float:
+        """By how much the numbers of examples differ, as a factor."""
+        return _ratio(float(self.examples), float(other.examples))
 
 
 def _ratio(a: float, b: float) -> float:
