@@ -110,23 +110,14 @@ class SVC(AddsRows):
         changes the time and the way to the model, which is as near to the optimum as ever; a
         strategy whose matrix does not fit is declined, or refused if it is forced.
     warm_start : bool, default=False
-<<<<<<< HEAD
         Let ``fit`` go on from the model of the last one (or of a file): on the same rows with more
         time, on more or fewer rows in any order, with other weights, another ``C`` or ``gamma``.
         Rows that are there again are known by content and class (by their numbers where the kernel
         is precomputed or of objects), and keep their dual variables; new ones begin at zero.
         Training ends by the same tests as from scratch. What a sample decided (tolerance, strategy)
-        stays in force until rows, C or gamma have changed twofold. ``max_iter`` counts the further
-        steps. With ``checkpoint``, a fit resumes from the file alone.
-=======
-        Let ``fit`` go on from the model of the last one (or of a file): on the same rows with more time, on more or
-        fewer rows in any order, with other weights, another ``C`` or ``gamma``. Rows that are there again are known by
-        content and class (by their numbers where the kernel is precomputed or of objects), and keep their dual
-        variables; new ones begin at zero. Training ends by the same tests as from scratch. What a sample decided
-        (tolerance, strategy) stays in force until rows have doubled, or C or gamma changed by a fifth; then large
-        fits start over. ``max_iter`` counts the
-        further steps. With ``checkpoint``, a fit resumes from the file alone.
->>>>>>> 1494e12 (A warm start of large fits relies on earlier measurements for nearly the same C and kernel only)
+        stays in force until rows have doubled, or C or gamma changed by a fifth; then large fits
+        start over. ``max_iter`` counts the further steps. With ``checkpoint``, a fit resumes from
+        the file alone.
     checkpoint : path, optional
         File in which the training state is kept, and from which a fit with the same data and
         parameters resumes, in every strategy, to the model, bit for bit, of a run with a checkpoint

@@ -28,7 +28,7 @@ from slackwater.fitting.warm_start import Span
 from slackwater.gram.features import Features, room_for_matrix
 from slackwater.gram.source import IndexArray
 from slackwater.memory import untouched
-from slackwater.objectives import hinge_total, relative_gap
+from slackwater.objectives import hinge_total
 from slackwater.points import Floats
 from slackwater.solvers.base import Assessment
 from slackwater.stopping import Progress, StopReason
@@ -155,7 +155,7 @@ class Trial:
         excess = sum(costs) / max(sum(optima), 1e-300) - 1.0
         if not self.context.decide(NAME, "objective above the sample's optimum", excess, "<=", settings.max_excess):
             return None
-        gaps = [relative_gap(optimum, cost) for optimum, cost in zip(optima, costs, strict=True)]
+        gaps = [_gap(optimum, cost) for optimum, cost in zip(optima, costs, strict=True)]
         return self._for_all(first, gaps)
 
     def _first_fit(self, problems: list[SubspaceProblem], most: float) -> tuple[SubspaceFit, list[float]]:
@@ -256,7 +256,7 @@ class Trial:
         for before, cost, task in zip(gaps, fit.objectives(), self.sample.active.tasks, strict=True):
             if task.assessment is None:
                 raise RuntimeError("the part is to be solved before the gap is extrapolated")
-            now = relative_gap(task.assessment.bound, cost)
+            now = _gap(task.assessment.bound, cost)
             extrapolated.append(min(1.0, now + max(settings.gap_growth * (now - before), settings.gap_allowance * now)))
         return extrapolated
 
@@ -319,7 +319,7 @@ class Trial:
         return Assessment(
             objective=cost,
             bound=bound,
-            gap=relative_gap(bound, cost),
+            gap=_gap(bound, cost),
             margin=1.0 / norm if norm > 0.0 else math.inf,
             slack_nu=loss / (C * total * norm) if norm > 0.0 else math.nan,
             n_support=len(model.weights),
@@ -353,6 +353,11 @@ class Trial:
         order = self.solution.whole.ranked(examples)
         count = self.context.settings.subspace.half_loss_examples
         return fit.shortage(self.landmarks.widths[-1], order[:: max(1, len(order) // count)])
+
+
+def _gap(bound: float, cost: float) -> float:
+    """How far, relative to it, what a model costs is above a bound; a model that costs nothing is the optimum."""
+    return max(0.0, 1.0 - bound / cost) if cost > 0.0 else 0.0
 
 
 def gram_of(sample: Sample, places: IndexArray) -> Doubles:
