@@ -211,7 +211,8 @@ def _tried(context: FitContext) -> Sequence[ModuleType]:
     """The strategies in order: on a warm start, from the one that made the earlier model."""
     tried = PROVING if context.stopping.tol is not None else ORDER
     choice = context.choice
-    return tried if choice is None else tried[STRATEGIES.index(choice.strategy) :]
+    made_by = "" if choice is None else choice.strategy  # none yet, where the sample of this fit has made the choice
+    return tried[STRATEGIES.index(made_by) :] if made_by else tried
 
 
 def _unfinished(start: Start) -> list[BinaryResult]:
