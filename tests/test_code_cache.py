@@ -54,6 +54,7 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     assert keys == again
 
 
+@pytest.mark.slow
 def test_eight_processes_at_once_leave_one_whole_file_for_each_loop(tmp_path: Path) -> None:
     results = [outcome(process) for process in [start(tmp_path) for _ in range(8)]]
     assert len({keys for _, keys in results}) == 1
@@ -61,7 +62,10 @@ def test_eight_processes_at_once_leave_one_whole_file_for_each_loop(tmp_path: Pa
     assert outcome(start(tmp_path))[0] == 0
 
 
-@pytest.mark.parametrize("damage", ["truncated", "one bit", "empty"])
+@pytest.mark.parametrize(
+    "damage",
+    ["one bit", pytest.param("truncated", marks=pytest.mark.slow), pytest.param("empty", marks=pytest.mark.slow)],
+)
 def test_a_damaged_file_is_compiled_anew(tmp_path: Path, damage: str) -> None:
     _, keys = outcome(start(tmp_path))
     for path in kept(tmp_path):

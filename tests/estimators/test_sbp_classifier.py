@@ -47,7 +47,7 @@ def quick(**parameters):
 # ---- the answer
 
 
-@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("bias", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_margin_and_decision_values_approach_those_of_libsvm(moons, bias):
     """With nu = loss / norm of SVC's optimum, both problems have the same solution (Lemma 2.1)."""
     X, y = moons

@@ -95,10 +95,19 @@ def test_evaluations_are_counted_from_the_first_of_continued_fits(moons, method)
     assert model.n_kernel_evals_ > first
     assert model.n_kernel_evals_ == model.history_["evaluations"][-1]
     assert model.history_["evaluations"][0] > first
-    whole = model.n_kernel_evals_
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_on_other_rows_a_state_starts_afresh_and_says_so_and_a_model_goes_on(moons):
+    X, y = moons
+    state = SBPClassifier(0.1, tol=0.0, gamma=1.0, cache_size=0, max_iter=2, warm_start=True).fit(X, y)
+    first = state.n_kernel_evals_
     with pytest.warns(UserWarning, match="starts afresh"):
-        model.fit(X[:300], y[:300])
-    assert model.n_kernel_evals_ < whole
+        state.fit(X[:300], y[:300])
+    assert state.n_kernel_evals_ < first
+    model = SVC(max_iter=2, warm_start=True).fit(X, y)
+    first = model.n_kernel_evals_
+    assert model.fit(X[:300], y[:300]).n_kernel_evals_ > first
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -126,6 +126,7 @@ def test_sbp_makes_the_same_steps_as_on_whole_rows(nu: float, bias: bool, monkey
     assert evaluations < 0.3 * model.n_kernel_evals_
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:training stopped")
 def test_with_hardly_any_slack_rounding_chooses_among_ties_and_the_margin_is_the_same(
     monkeypatch: pytest.MonkeyPatch,

@@ -112,7 +112,9 @@ def test_all_tiles_of_a_data_set_are_computed_in_the_same_precision() -> None:
     np.testing.assert_allclose(whole, double, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("coordinates", [20, 1100])  # by differences, and by norms
+@pytest.mark.parametrize(
+    "coordinates", [20, pytest.param(1100, marks=pytest.mark.slow)]
+)  # by differences, and by norms
 def test_a_few_points_far_from_the_origin_are_as_exact_as_the_others(coordinates: int) -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, coordinates)) * math.sqrt((20 if coordinates == 20 else 8) / coordinates)

@@ -102,7 +102,7 @@ def test_bounds_enclose_the_independent_optimum(seed, weighted):
         assert found.bound >= optimum.lower - 1e-6
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 @pytest.mark.parametrize("nu", [0.05, 0.3])
 def test_simba_and_the_sbp_with_a_linear_kernel_agree_on_the_objective(seed, nu):
     problem = feature_problem(n=80, seed=seed, shift=1.5)
