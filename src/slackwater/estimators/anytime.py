@@ -1,7 +1,7 @@
 """A usable model at any moment: where time is limited, samples are fitted before all rows are.
 
 A fit of 512 rows takes some hundredths of a second. From the time that it took, larger ones are planned: where all rows
-cannot be done with in what is left, samples grow fourfold, and the last model is there when time is up. Whatever ends
+cannot be done with in what is left, samples grow fourfold, and the best model is there when time is up. Whatever ends
 before it has a model, by the clock or by Ctrl-C, is replaced by such a sample, too; at the worst by the class means.
 """
 
@@ -36,7 +36,7 @@ _ORDER = 1.5  # in which time grows with the rows, as planned: between those of 
 _RESERVED_SHARE, _RESERVED_SECONDS = 0.05, 0.1  # of the limit: for a comparison with the best sample
 _FEW_STEPS = 64  # of a method whose steps are single rows: a model of no use
 _GRACE = 0.1  # seconds, for a sample where time is up and there is no model
-_COMPARED = 1000  # rows by which two models are compared,
+_COMPARED = 4000  # rows by which two models are compared,
 _COMPARED_PRODUCTS = 2**30  # or as many as take so many products of numbers
 _CUT_SHORT = (str(StopReason.SECONDS), str(StopReason.INTERRUPT))
 
@@ -83,7 +83,7 @@ class _Sample:
 
 @dataclass
 class _Samples:
-    """Samples of the rows of a fit, each larger than the one before; ``best`` is the last that has a model."""
+    """Samples of the rows of a fit, each larger than the one before; ``best`` has fewest errors on other rows."""
 
     estimator: Any
     X: Any
@@ -116,7 +116,8 @@ class _Samples:
             if found is None:
                 return
             done = found.estimator.stop_reason_ not in _CUT_SHORT
-            if self.best is None or done or not self._fewer_errors(self.best, found.estimator, found.rows):
+            # With noisy labels and a large C, the optimum of more rows can be worse, until there are many more.
+            if self.best is None or not self._fewer_errors(self.best, found.estimator, found.rows):
                 self.best = found
             took = self.deadline.clock.seconds() - began
             left -= took
