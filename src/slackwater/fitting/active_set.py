@@ -101,7 +101,9 @@ class ActiveSet:
     @property
     def screened(self) -> IndexArray:
         """Examples that are not active."""
-        return np.setdiff1d(np.arange(self.solution.whole.n), self.examples)
+        others = np.ones(self.solution.whole.n, dtype=bool)
+        others[self.examples] = False
+        return np.flatnonzero(others)
 
     def screened_of(self, examples: IndexArray) -> IndexArray:
         """Those that are not active, in an order that does not depend on how the examples are numbered."""

@@ -50,15 +50,15 @@ def with_fallbacks(
     features = training_set.features
     if features is None or not fallbacks or all(each.reason.reached for each in results):
         return results
-    place = {int(name): number for number, name in enumerate(training_set.kept)}
+    place = np.zeros(training_set.kept.max() + 1, dtype=np.intp)
+    place[training_set.kept] = np.arange(len(training_set.kept))
     results = list(results)
     with training_set.ledger.charging("score"):
         for number, problem in enumerate(training_set.problems(n_classes)):
             found = fallbacks.get(number)
             if found is not None and not results[number].reason.reached:
                 room = _MAX_VALUES // len(results) // (len(found.names) + len(results[number].expansion.support) + 1)
-                support = np.array([place[int(name)] for name in found.names], dtype=np.intp)
-                expansion = Expansion(support, found.coefficients, found.bias)
+                expansion = Expansion(place[found.names], found.coefficients, found.bias)
                 results[number] = _better(
                     results[number], expansion, found.norm, features, problem.labels, comparison_examples[:room], C
                 )
