@@ -71,8 +71,8 @@ def test_twenty_fits_with_a_worker_killed_at_a_random_moment(undisturbed):
     _, seconds, _ = undisturbed
     X, y, _ = collection()
     rng, lost = np.random.default_rng(0), 0
-    with cluster_of(2) as (_, client):
-        for _ in range(20):
+    for _ in range(20):
+        with cluster_of(2) as (_, client):  # a new one: Dask does not restart every worker that is killed
             wait_for_workers(client, 2)
             pids = list(client.run(os.getpid).values())
             victim = pids[rng.integers(len(pids))]
