@@ -158,7 +158,10 @@ def results(
                 raise ClusterError(f"no worker came within {patience:g} s for {what}. Start workers, then fit again.")
             quiet = [each for each in workers if not answers(client, each)]
             if len(quiet) == len(workers):
-                raise ClusterError(f"no worker answers, waiting for {what}: {', '.join(quiet)}.")
+                raise ClusterError(
+                    f"no worker answers, waiting for {what}: {', '.join(quiet)}. They may be stopped, cut off, or "
+                    "killed again and again for want of memory: see their logs, give them more memory, then fit again."
+                )
             if quiet:
                 tasks = submit(_elsewhere(client, quiet, patience, what))
             done, since = 0, time.monotonic()
