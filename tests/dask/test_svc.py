@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits, make_classification, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import slackwater
-from slackwater.dask import SVC
+from slackwater.dask import SVC, cluster
 from slackwater.dask.cluster import direct, grouped
 from slackwater.dask.partitions import look_at, overview
 from slackwater.errors import CheckpointError
@@ -344,6 +344,18 @@ def test_groups_of_partitions_are_even_and_none_is_empty():
     assert grouped([5], 4) == [[0]]
     assert [k for group in grouped([100, 1, 1, 1], 3) for k in group] == [0, 1, 2, 3]
     assert grouped([0, 0], 2)[0]
+
+
+def test_workers_are_silent_only_if_they_do_not_answer_however_often_they_are_asked(monkeypatch):
+    asked = []
+
+    def answers(client, worker):  # "busy" at the fourth time, "stopped" never
+        asked.append(worker)
+        return worker == "busy" and asked.count("busy") > 3
+
+    monkeypatch.setattr(cluster, "answers", answers)
+    assert cluster._silent(None, ["busy"], seconds=60.0) == []
+    assert cluster._silent(None, ["busy", "stopped"], seconds=0.05) == ["stopped"]
 
 
 def test_an_overview_is_that_of_all_rows_together():

@@ -20,6 +20,7 @@ from slackwater.errors import ClusterError
 _SAMPLED = 8192  # rows of all partitions by which the form of the points is chosen,
 _LEAST_SAMPLED = 16  # and of each
 _GLANCE = 2.0  # seconds between two looks at the cluster while tasks run
+_LAST_CALL = 10.0  # seconds in which workers that seem silent are asked again: some computations hold an interpreter up
 
 Where = dict[str, Any]  # restrictions of tasks to workers, as Dask takes them
 
@@ -156,7 +157,7 @@ def results(
             workers = _workers(client, patience, what)
             if not workers:
                 raise ClusterError(f"no worker came within {patience:g} s for {what}. Start workers, then fit again.")
-            quiet = [each for each in workers if not answers(client, each)]
+            quiet = _silent(client, workers, min(patience, _LAST_CALL))
             if len(quiet) == len(workers):
                 raise ClusterError(
                     f"no worker answers, waiting for {what}: {', '.join(quiet)}. They may be stopped, cut off, or "
@@ -165,6 +166,15 @@ def results(
             if quiet:
                 tasks = submit(_elsewhere(client, quiet, patience, what))
             done, since = 0, time.monotonic()
+
+
+def _silent(client: Any, workers: Collection[str], seconds: float) -> list[str]:
+    """Those that do not answer, however often they are asked for so long."""
+    quiet, until = list(workers), time.monotonic() + seconds
+    while True:
+        quiet = [each for each in quiet if not answers(client, each)]
+        if not quiet or time.monotonic() > until:
+            return quiet
 
 
 def answers(client: Any, worker: str) -> bool:

@@ -1,4 +1,7 @@
-"""Kernels K(x, z) as mathematics: formulas over points, without data set, cache or counter."""
+"""Kernels K(x, z) as mathematics: formulas over points, without data set, cache or counter.
+
+To users ``Kernel`` is promised, as a base class for kernels of their own; the other names serve the packages above.
+"""
 
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import block
