@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.dask import allocator
 from slackwater.dask.partitions import codes_and_weights, numbers_of
 from slackwater.shards.examples import Gathering, OffGridError, Part, Rows, distinct_part
 from slackwater.shards.form import Form
@@ -58,6 +59,8 @@ class Host:
         self._folder = tempfile.TemporaryDirectory(prefix="slackwater-") if assignment.on_disk else None
         where, plan = None if self._folder is None else Path(self._folder.name), assignment.plan
         self._gathering = Gathering(plan.form, plan.n_classes, where)
+        allocator.hold()
+        weakref.finalize(self, allocator.let_go)
         _HOSTS[assignment.key] = self
 
     def add(self, number: int, part: Part) -> None:

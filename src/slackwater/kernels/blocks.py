@@ -211,17 +211,19 @@ def combinations(
     if kernel.reentrant and isinstance(support, SparsePoints) and isinstance(some, SparsePoints):
         return _sparse_combinations(kernel, points, support, factors, workers)
 
+    buffers = Buffers(dtype)
+
     def evaluate(start: int) -> None:
         left = kernel.prepared(points.slice(start, min(start + SUM_ROWS, len(points))))
         sums = np.zeros((factors.functions, len(left))).T  # one function after the other
-        tile = np.empty((len(left), SUM_COLUMNS), dtype=dtype)
-        for first in range(0, len(support), SUM_COLUMNS):
-            workers.deadline.check()
-            right = support.slice(first, min(first + SUM_COLUMNS, len(support)))
-            out = tile[:, : len(right)]
-            kernel.fill(left, right, out)
-            with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller
-                factors.add_to(sums, out, first)
+        with buffers.lent(len(left), SUM_COLUMNS) as tile:
+            for first in range(0, len(support), SUM_COLUMNS):
+                workers.deadline.check()
+                right = support.slice(first, min(first + SUM_COLUMNS, len(support)))
+                out = tile[:, : len(right)]
+                kernel.fill(left, right, out)
+                with np.errstate(over="ignore", invalid="ignore"):  # looked for by the caller
+                    factors.add_to(sums, out, first)
         values[start : start + len(left)] = sums
 
     (workers if kernel.reentrant else workers.alone()).run(evaluate, range(0, len(points), SUM_ROWS))
