@@ -52,6 +52,8 @@ def svc(**parameters: Any) -> Callable[[Kernel], Any]:
     return lambda kernel: SVC(C=kernel.C, gamma=kernel.gamma, random_state=0, **parameters)
 
 
+ENDLESS: dict[str, Any] = {"max_iter": 10**7, "tol": 1e-3, "random_state": 0}
+
 WAYS: dict[str, Callable[[Kernel], Any]] = {
     "auto": svc(),
     "exact": svc(strategy="exact"),
@@ -60,10 +62,15 @@ WAYS: dict[str, Callable[[Kernel], Any]] = {
     "subspace": svc(strategy="subspace"),
     "screening": svc(strategy="screening"),
     "one-vs-rest": svc(multi_class="ovr"),
-    "SBP": lambda kernel: SBPClassifier(kernel.nu, gamma=kernel.gamma, max_iter=10**7, tol=1e-3, random_state=0),
+    "SBP": lambda kernel: SBPClassifier(kernel.nu, gamma=kernel.gamma, **ENDLESS),
     "SMO": lambda kernel: baselines.SMOClassifier(kernel.C, gamma=kernel.gamma, max_iter=10**7, random_state=0),
     "SDCA": lambda kernel: baselines.SDCAClassifier(kernel.C, gamma=kernel.gamma, max_iter=10**7, random_state=0),
+    "Pegasos": lambda kernel: baselines.PegasosClassifier(gamma=kernel.gamma, **ENDLESS),
+    "NormBallSGD": lambda kernel: baselines.NormBallSGDClassifier(gamma=kernel.gamma, **ENDLESS),
     "Perceptron": lambda kernel: baselines.KernelPerceptron(gamma=kernel.gamma, epochs=100, random_state=0),
+    "SIMBA": lambda kernel: baselines.SIMBAClassifier(kernel.nu, **ENDLESS),
+    "laplacian": svc(kernel="laplacian"),
+    "poly": svc(kernel="poly", coef0=1.0),
 }
 
 
