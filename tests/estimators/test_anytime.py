@@ -16,6 +16,7 @@ from sklearn.datasets import make_blobs, make_classification
 from fake_time import FakeTime, timed_by
 from slackwater import SVC, SBPClassifier, baselines, load
 from slackwater.deadline import CutShort
+from slackwater.estimators.anytime import _GRACE, _Samples
 from slackwater.fitting.context import FitContext
 from slackwater.solvers.sbp import StochasticBatchPerceptron
 
@@ -178,6 +179,20 @@ def test_what_judging_the_models_takes_at_the_end_is_part_of_the_time(many_class
     model.fit(X[some], y[some])
     assert model.stop_reason_ == "max_time"
     assert 30.0 < now.seconds - began < 44.0  # without: 46, three problems being assessed and scaled
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.2, 0.3])
+def test_a_first_sample_has_as_much_time_as_where_none_is_left(seconds, large, monkeypatch):
+    fitted, given = _Samples._fitted, []
+
+    def noted(samples, size, deadline):
+        given.append(deadline.left)
+        return fitted(samples, size, deadline)
+
+    monkeypatch.setattr(_Samples, "_fitted", noted)
+    X, y, _, _ = large
+    timed_by(FakeTime(tick=1e-4), SBPClassifier(0.1, max_time=seconds, n_jobs=1)).fit(X, y)
+    assert given[0] == pytest.approx(_GRACE, abs=0.01)
 
 
 COLD = """
