@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from fake_time import FakeTime
-from slackwater.deadline import INTERRUPTS, NEVER, Clock, CutShort, Deadline, deadline_of_thread, working_until
+from slackwater.deadline import INTERRUPTS, NEVER, Clock, CutShort, Deadline, deadline_of_thread, pieces, working_until
 from slackwater.kernels.blocks import block, combinations
 from slackwater.kernels.registry import make_kernel
 from slackwater.points import as_points
@@ -152,3 +152,16 @@ def test_a_second_ctrl_c_leaves_blas_with_all_its_threads(at, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             workers.__exit__(None, None, None)
     assert blas_threads() == before
+
+
+def test_pieces_are_looked_at_one_by_one():
+    with working_until(Deadline(Clock(now=FakeTime(tick=1.0)), 1.5)):
+        found = pieces(10, 2)
+        assert [next(found), next(found)] == [slice(0, 2), slice(2, 4)]
+        with pytest.raises(CutShort):
+            next(found)
+
+
+def test_what_is_one_piece_is_done_even_if_time_is_up():
+    with working_until(Deadline(Clock(), 0.0)):
+        assert list(pieces(2, 2)) == [slice(0, 2)]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from slackwater.examples import distinct_examples, row_keys
+from fake_time import FakeTime
+from slackwater.deadline import Clock, CutShort, Deadline, working_until
+from slackwater.examples import _by_key, distinct_examples, row_keys
 from slackwater.points import as_points
 
 
@@ -49,3 +52,19 @@ def test_objects_are_kept_as_they_are():
     found = distinct_examples(as_points(["a", "b", "a"]), np.zeros(3, dtype=np.intp), np.array([1.0, 0.0, 2.0]))
     assert found.kept.tolist() == [0, 2]
     assert found.weights.tolist() == [1.0, 2.0]
+
+
+def test_rows_of_equal_keys_are_sorted_by_group_and_number():
+    rng = np.random.default_rng(0)
+    keys, groups = rng.integers(0, 400, 1000).astype(float), rng.integers(0, 3, 1000)
+    used = np.flatnonzero(rng.random(1000) < 0.9)
+    np.testing.assert_array_equal(_by_key(keys, groups, used), used[np.lexsort((groups[used], keys[used]))])
+
+
+@pytest.mark.parametrize("looks", [0, 4, 5, 9])
+def test_merging_looks_at_the_clock(looks):
+    """Between pieces of rows whose keys are computed, after sorting, between pieces of rows that are compared."""
+    X = np.zeros((10_000, 1000), dtype=np.float32)
+    deadline = Deadline(Clock(now=FakeTime(tick=1.0)), looks + 0.5)
+    with working_until(deadline), pytest.raises(CutShort):
+        distinct_examples(as_points(X), np.zeros(10_000, dtype=np.intp), np.ones(10_000))

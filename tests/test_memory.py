@@ -8,8 +8,10 @@ import pickle
 import numpy as np
 import pytest
 
+from fake_time import FakeTime
 from slackwater import memory
-from slackwater.memory import Buffers, rows_of, untouched
+from slackwater.deadline import Clock, CutShort, Deadline, working_until
+from slackwater.memory import Buffers, converted, rows_of, untouched
 
 LARGE = 2**22 + 3  # numbers of four bytes or more: over 16 MB
 
@@ -71,3 +73,15 @@ def test_what_is_lent_belongs_to_the_borrower_until_it_is_given_back():
     with buffers.lent(100, 100) as larger:
         larger[...] = 1.0
         assert larger.dtype == np.float32
+
+
+def test_large_copies_look_at_the_clock():
+    values = np.zeros((LARGE, 2), dtype=np.float32)
+    copies = {
+        "rows": lambda: rows_of(values, np.arange(LARGE)),
+        "numbers of another type": lambda: converted(values, np.dtype(np.float64)),
+    }
+    for copy in copies.values():
+        with working_until(Deadline(Clock(now=FakeTime(tick=1.0)), 0.5)), pytest.raises(CutShort):
+            copy()
+        assert len(copy()) == LARGE

@@ -141,6 +141,15 @@ def working_until(deadline: Deadline) -> Iterator[None]:
         _of_thread.deadline = before
 
 
+def pieces(n: int, size: int) -> Iterator[slice]:
+    """The numbers below n in slices of ``size``, with a look at this thread's deadline between two of them."""
+    deadline = deadline_of_thread()
+    for start in range(0, n, size):
+        if start > 0:
+            deadline.check()
+        yield slice(start, min(start + size, n))
+
+
 class Interrupts:
     """Ctrl-C during a fit: the first one raises a flag, a second one raises KeyboardInterrupt where that does no harm.
 

@@ -7,14 +7,17 @@ set does not change the model either.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import deadline_of_thread, pieces
 from slackwater.points import Points, SparsePoints, Vectors
 
 _KEY_SEED = 20120626  # any constant: the keys only have to tell rows apart, in the same way every time
+_PIECE = 2**21  # numbers read between two looks at the clock: 5 to 10 ms
 
 
 class DistinctExamples(NamedTuple):
@@ -43,12 +46,15 @@ def distinct_examples(points: Points, groups: NDArray[np.intp], weights: NDArray
     if not isinstance(points, Vectors):
         identity = np.arange(len(used))
         return DistinctExamples(used, weights[used], identity, identity.astype(np.float64), used, identity)
+    deadline = deadline_of_thread()
     keys = row_keys(points)
-    ranked = used[np.lexsort((groups[used], keys[used]))]
+    ranked = _by_key(keys, groups, used)
     starts = _starts_of_runs(points, keys, groups, ranked)
+    deadline.check()
     first = np.minimum.reduceat(ranked, starts)  # a run is represented by the first of its copies
     summed = np.add.reduceat(weights[ranked], starts)
     by_row = np.argsort(first)
+    deadline.check()
     order = np.empty_like(by_row)
     order[by_row] = np.arange(len(by_row))
     runs = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(ranked)))
@@ -60,9 +66,34 @@ def row_keys(points: Vectors) -> NDArray[np.float64]:
     from slackwater import _loops
 
     direction = np.random.default_rng(_KEY_SEED).standard_normal(points.n_features)
-    if isinstance(points, SparsePoints):
-        return _loops.sparse_keys(points.indptr, points.indices, points.data, direction)
-    return _loops.dense_keys(points.raw, direction)
+    keys = np.empty(len(points))
+    for part in _pieces(points):
+        if isinstance(points, SparsePoints):
+            starts = points.indptr[part.start : part.stop + 1]
+            keys[part] = _loops.sparse_keys(starts, points.indices, points.data, direction)
+        else:
+            keys[part] = _loops.dense_keys(points.raw[part], direction)
+    return keys
+
+
+def _pieces(points: Vectors) -> Iterator[slice]:
+    """All rows, a few at a time."""
+    return pieces(len(points), max(1, _PIECE // max(1, points.n_features)))
+
+
+def _by_key(keys: NDArray[np.float64], groups: NDArray[np.intp], used: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Rows sorted by key, those of equal keys by group and number.
+
+    Few keys are equal, as a rule. To sort by one key takes a sixth of the time of sorting by two.
+    """
+    ranked = used[np.argsort(keys[used])]
+    deadline_of_thread().check()
+    equal = np.zeros(len(ranked) + 1, dtype=bool)
+    equal[1:-1] = keys[ranked[1:]] == keys[ranked[:-1]]
+    tied = np.flatnonzero(equal[1:] | equal[:-1])
+    among = ranked[tied]
+    ranked[tied] = among[np.lexsort((among, groups[among], keys[among]))]
+    return ranked
 
 
 def _starts_of_runs(
@@ -75,9 +106,11 @@ def _starts_of_runs(
 
 
 def _equal_rows(points: Vectors, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.bool_]:
-    if len(left) == 0:
-        return np.zeros(0, dtype=bool)
-    differs = points.take(left).raw != points.take(right).raw
-    if isinstance(points, SparsePoints):
-        return np.asarray(differs.getnnz(axis=1) == 0)
-    return np.asarray(~differs.any(axis=1))
+    equal = np.empty(len(left), dtype=bool)
+    for part in pieces(len(left), max(1, _PIECE // max(1, points.n_features))):
+        differs = points.take(left[part]).raw != points.take(right[part]).raw
+        if isinstance(points, SparsePoints):
+            equal[part] = differs.getnnz(axis=1) == 0
+        else:
+            equal[part] = ~differs.any(axis=1)
+    return equal

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-_LARGE = 2**24  # bytes, for pages to be asked for one by one
+from slackwater.deadline import pieces
+
+_LARGE = 2**24  # bytes, for pages to be asked for one by one,
+_PIECE = 2**24  # and that are filled between two looks at the clock: 5 to 20 ms
 
 
 def untouched(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -42,7 +45,25 @@ def rows_of(values: NDArray[Any], indices: NDArray[np.integer[Any]]) -> NDArray[
         return rows
     if indices.min() < 0 or indices.max() >= len(values):
         raise IndexError(f"indices must lie between 0 and {len(values) - 1}, got {indices.min()} to {indices.max()}.")
-    return np.take(values, indices, axis=0, out=untouched(shape, values.dtype), mode="clip")  # as it was checked
+    out = untouched(shape, values.dtype)
+    for part in pieces(len(indices), _rows_in(_PIECE, out)):
+        np.take(values, indices[part], axis=0, out=out[part], mode="clip")  # as it was checked
+    return out
+
+
+def converted(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The same numbers in an array of another type, or the array itself if it has that type."""
+    if values.dtype == dtype:
+        return values
+    out = untouched(values.shape, dtype)
+    for part in pieces(len(values), _rows_in(_PIECE, out)):
+        out[part] = values[part]
+    return out
+
+
+def _rows_in(n_bytes: int, values: NDArray[Any]) -> int:
+    """How many rows of an array so many bytes hold, at least one."""
+    return max(1, n_bytes * len(values) // max(values.nbytes, 1))
 
 
 class Buffers:

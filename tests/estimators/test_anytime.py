@@ -13,7 +13,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs, make_classification
 
+from fake_time import FakeTime, timed_by
 from slackwater import SVC, SBPClassifier, baselines, load
+from slackwater.deadline import CutShort
+from slackwater.estimators.anytime import _GRACE, _Samples
+from slackwater.fitting.context import FitContext
+from slackwater.solvers.sbp import StochasticBatchPerceptron
 
 pytestmark = pytest.mark.filterwarnings("ignore::slackwater.errors.ConvergenceWarning")
 
@@ -132,6 +137,62 @@ def test_ctrl_c_at_any_moment_leaves_a_fitted_estimator(way, moment, large):
     assert (model.stop_reason_, model.fit_status_) == ("interrupted", 1)
     assert model.score(X_test, y_test) > 0.55
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("stage", [1, 2, 4, 6])
+def test_a_stage_cut_short_before_it_has_a_model_leaves_that_of_the_stage_before(stage, large, monkeypatch):
+    """As where the first loop that judges its models is still to be compiled."""
+    X, y, X_test, y_test = large
+    solve_stage, begun = FitContext.solve_stage, []
+
+    def cut(context, tasks, training_set):
+        begun.append(training_set.n)
+        if len(begun) < stage:
+            return solve_stage(context, tasks, training_set)
+        context.deadline.interrupted.set()
+        raise CutShort(interrupted=True)
+
+    monkeypatch.setattr(FitContext, "solve_stage", cut)
+    model = SVC(strategy="screening", random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert model.score(X_test, y_test) > 0.55
+
+
+def test_what_judging_the_models_takes_at_the_end_is_part_of_the_time(many_classes, monkeypatch):
+    now = FakeTime(tick=1e-3)
+
+    def slow(method):
+        def spending(*arguments):
+            now.spend(1.0)
+            return method(*arguments)
+
+        return spending
+
+    for name in ("assess", "expansion"):
+        monkeypatch.setattr(StochasticBatchPerceptron, name, slow(getattr(StochasticBatchPerceptron, name)))
+    X, y, _, _ = many_classes
+    some = np.flatnonzero(y < 3)[:300]
+    model = timed_by(now, SBPClassifier(0.1, tol=0.0, max_iter=-1, max_time=40.0, n_jobs=1))
+    began = now.seconds
+    model.fit(X[some], y[some])
+    assert model.stop_reason_ == "max_time"
+    assert 30.0 < now.seconds - began < 44.0  # without: 46, three problems being assessed and scaled
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.2, 0.3])
+def test_a_first_sample_has_as_much_time_as_where_none_is_left(seconds, large, monkeypatch):
+    fitted, given = _Samples._fitted, []
+
+    def noted(samples, size, deadline):
+        given.append(deadline.left)
+        return fitted(samples, size, deadline)
+
+    monkeypatch.setattr(_Samples, "_fitted", noted)
+    X, y, _, _ = large
+    timed_by(FakeTime(tick=1e-4), SBPClassifier(0.1, max_time=seconds, n_jobs=1)).fit(X, y)
+    assert given[0] == pytest.approx(_GRACE, abs=0.01)
 
 
 COLD = """

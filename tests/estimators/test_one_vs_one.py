@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from slackwater import SVC
 from slackwater.errors import ConvergenceWarning
+from slackwater.estimators import one_vs_one
 
 
 def classification(n, classes, seed, **kwargs):
@@ -243,3 +244,14 @@ def test_a_stated_tolerance_beyond_single_precision_is_reached_pair_by_pair():
     model = SVC(gamma=0.1, tol=1e-6).fit(X.astype(np.float32), y)
     assert model.stop_reason_ == "tol"
     assert (model.gap_ <= 1e-6).all()
+
+
+def test_a_factor_taken_out_of_one_pair_leaves_the_coefficients_of_the_others(monkeypatch):
+    """Those of a subspace have no bounds: clipped to C they would be another model."""
+    X, y = make_blobs(600, 5, centers=3, cluster_std=6.0, random_state=0)
+    given = {"C": 1.0, "strategy": "subspace", "decision_function_shape": "ovo", "random_state": 0}
+    plain = SVC(**given).fit(X, y)
+    monkeypatch.setattr(one_vs_one, "scales", lambda *arguments: np.array([1.01, 1.0, 1.0]))
+    scaled = SVC(**given).fit(X, y)
+    assert np.abs(plain.dual_coef_).max() > 2.0 * plain.C
+    np.testing.assert_allclose(scaled.decision_function(X)[:, 1:], plain.decision_function(X)[:, 1:])

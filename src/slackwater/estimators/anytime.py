@@ -112,7 +112,7 @@ class _Samples:
         size, n = self.smallest, len(self.shuffled)
         while 2 * size < n and self.deadline.left > 0.0:
             began, left = self.deadline.clock.seconds(), self.deadline.left
-            found = self._fitted(size, self.deadline.within(began + _MAX_SHARE * left))
+            found = self._fitted(size, self._first_share(left) if size == self.smallest else self._share(left))
             if found is None:
                 return
             done = found.estimator.stop_reason_ not in _CUT_SHORT
@@ -125,6 +125,14 @@ class _Samples:
             if in_time or not done or took * _GROWTH**_ORDER > _MAX_SHARE * left:
                 return
             size *= _GROWTH
+
+    def _share(self, left: float) -> Deadline:
+        return self.deadline.within(self.deadline.clock.seconds() + _MAX_SHARE * left)
+
+    def _first_share(self, left: float) -> Deadline:
+        """At least the grace: a budget too short for any sample would else leave the better model."""
+        seconds = max(_MAX_SHARE * left, _GRACE)
+        return Deadline(self.deadline.clock, self.deadline.clock.seconds() + seconds, self.deadline.interrupted)
 
     def better(self, sample_now: bool) -> bool:
         """Whether the best sample's model has fewer errors than the estimator's; one that is fitted now, if need be."""

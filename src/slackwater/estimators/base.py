@@ -132,6 +132,7 @@ class KernelClassifier(GoesOn, CallbackSupport, Documented, PortableClassifier, 
         """Train on rows that were checked; CutShort if the deadline passes before there is a model."""
         n_classes, seed = len(targets.classes), self._seed()
         with Workers(thread_count(self.n_jobs), deadline) as workers, working_until(deadline):
+            deadline.check()
             training_set = self._training_set(X, targets, kernel, seed, workers, given)
             deadline.check()
             solver = self._solver(n_classes)

@@ -69,8 +69,10 @@ class OneVsOneClassifier(CertifiedClassifier):
         bounds = self.C * training_set.weights[model.support]
         self.scale_ = scales(self.dual_coef_, bounds, self.n_support_, self._in_pairs)
         if self._is_scaled:
-            within = self.dual_coef_ / spread(self.scale_, self.n_support_, self._in_pairs)
-            self.dual_coef_ = np.clip(within, -bounds, bounds)  # rounding
+            factors = spread(self.scale_, self.n_support_, self._in_pairs)
+            within = self.dual_coef_ / factors
+            rounded = np.clip(within, -bounds, bounds)
+            self.dual_coef_ = np.where(factors != 1.0, rounded, within)  # a model in a subspace has no bounds
             self.intercept_ = self.intercept_ / self.scale_
         if not callable(self.kernel):
             self.dual_coef_ = like(self.support_vectors_, self.dual_coef_)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import CutShort
 from slackwater.fitting.compression import Compression
 from slackwater.fitting.context import FitContext
 from slackwater.fitting.dual_solution import DualSolution
@@ -38,7 +39,7 @@ class ActiveSet:
         Worst violators first, if there are models already; else in random order, which is sooner where most newcomers
         become support vectors.
         """
-        solution = self.solution
+        solution, before = self.solution, self.tasks
         self.tasks = self.context.tasks(self.part, tol)
         for number, task in enumerate(self.tasks):
             task.state.step = solution.steps[number]
@@ -46,7 +47,11 @@ class ActiveSet:
                 task.state.turn = math.inf
             task.state.alpha[:] = solution.alpha[number, self.examples]
             task.state.responses[:] = solution.responses[number, self.examples]
-        reached = self.context.solve_stage(self.tasks, self.part)
+        try:
+            reached = self.context.solve_stage(self.tasks, self.part)
+        except CutShort:  # before there were models: those of the stage before are the last ones
+            self.tasks = before
+            raise
         for number, task in enumerate(self.tasks):
             solution.steps[number] = task.state.step
             solution.alpha[number, self.examples] = task.state.alpha

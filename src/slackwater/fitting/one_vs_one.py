@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.deadline import CutShort, Deadline
+from slackwater.deadline import CutShort, Deadline, working_until
 from slackwater.expansion import Expansion
 from slackwater.fitting import small_pairs
 from slackwater.fitting.context import FitContext, ModelWatch, Persistence
@@ -173,7 +173,8 @@ class _Joint:
         self.context.stage(f"classes {pair.first} and {pair.second}, pair {len(self.results) + 1} of {count}")
         context = self._context_of(pair, workers)
         try:
-            found = fit(context)
+            with working_until(context.deadline):
+                found = fit(context)
         except CutShort:  # before there was a model
             return
         (result,) = found.binary_results

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import pieces
 from slackwater.gram.direct import DirectRows
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.kernels.dot import Linear
+from slackwater.memory import untouched
 from slackwater.points import SparsePoints, Vectors
 from slackwater.workers import Workers
 
 Values = NDArray[np.float64]
+
+_TOGETHER = 2**16  # features that are read at once: in double precision they stay in the cache
 
 
 class FeatureTable(DirectRows):
@@ -28,7 +32,7 @@ class FeatureTable(DirectRows):
         self.n_features = points.n_features
         self._by_row = points.raw
         sparse = isinstance(points, SparsePoints)
-        self._by_column = self._by_row.tocsc() if sparse else np.ascontiguousarray(self._by_row.T)
+        self._by_column = self._by_row.tocsc() if sparse else _transposed(self._by_row)
 
     @property
     def column_cost(self) -> int:
@@ -52,7 +56,19 @@ class FeatureTable(DirectRows):
     def products(self, direction: Values) -> Values:
         """The inner product of every example with a vector; costs n."""
         self.ledger.charge(self.ledger.account, self.n)
-        return np.asarray(self._by_row @ direction, dtype=np.float64)
+        if isinstance(self.points, SparsePoints):
+            return np.asarray(self._by_row @ direction, dtype=np.float64)
+        step = max(1, _TOGETHER // max(self.n_features, 1))
+        parts = (self._by_row[start : start + step] @ direction for start in range(0, self.n, step))
+        return np.concatenate(list(parts), dtype=np.float64)
+
+
+def _transposed(rows: NDArray[Any]) -> NDArray[Any]:
+    """The columns of an array as rows, a few of these at a time."""
+    columns = untouched(rows.shape[::-1], rows.dtype)
+    for part in pieces(len(rows), max(1, _TOGETHER // max(rows.shape[1], 1))):
+        columns[:, part] = rows[part].T
+    return columns
 
 
 def _filled(matrix: Any, line: int, length: int) -> Values:

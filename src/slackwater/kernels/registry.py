@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import pieces
 from slackwater.kernels.base import Kernel, as_vectors, require_not_negative
 from slackwater.kernels.custom import Custom
 from slackwater.kernels.dot import Linear, Polynomial, Sigmoid
@@ -158,7 +159,7 @@ def _chunks(points: Vectors) -> Iterator[Vectors]:
     if isinstance(points, SparsePoints):
         start, stop = points.extent
         step = max(1, CHUNK * len(points) // max(1, stop - start))
-    for first in range(0, len(points), step):
-        part = points.slice(first, min(first + step, len(points)))
+    for rows in pieces(len(points), step):
+        part = points.slice(rows.start, rows.stop)
         assert isinstance(part, Vectors)
         yield part

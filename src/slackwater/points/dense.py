@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.memory import rows_of, untouched
+from slackwater.deadline import pieces
+from slackwater.memory import converted, rows_of, untouched
 from slackwater.points.base import ALIGNMENT, Floats, Indices, Vectors
 from slackwater.points.norms import SquaredNorms
 from slackwater.points.packing import Packing
 
 _CENTRE_SAMPLE = 4096  # points that the centre is estimated from, and that are shifted at a time
+_NORMED = 2**22  # coordinates whose norms are computed at a time
 
 
 class DensePoints(Vectors):
@@ -71,8 +73,7 @@ class DensePoints(Vectors):
         """The same points with another origin; None where single precision would round their coordinates."""
         values = untouched(self.values.shape, self.values.dtype)
         exactly = True
-        for start in range(0, len(self), _CENTRE_SAMPLE):
-            chunk = slice(start, start + _CENTRE_SAMPLE)
+        for chunk in pieces(len(self), _CENTRE_SAMPLE):
             exact = self.values[chunk] - origin
             values[chunk] = exact
             exactly = exactly and (values.dtype == np.float64 or np.array_equal(values[chunk], exact))
@@ -83,9 +84,12 @@ class DensePoints(Vectors):
         return self.values
 
     def dense(self, dtype: np.dtype[Any]) -> Floats:
-        return self.values.astype(dtype, copy=False)
+        return converted(self.values, dtype)
 
     def _compute_norms(self) -> NDArray[np.float64]:
         from slackwater.points import _loops
 
-        return _loops.dense_squared_norms(self.values)
+        norms = np.empty(len(self))
+        for part in pieces(len(self), max(1, _NORMED // max(1, self.n_features))):
+            norms[part] = _loops.dense_squared_norms(self.values[part])
+        return norms

@@ -162,6 +162,7 @@ def place_on(grid: Grid, points: DensePoints, workers: Workers) -> GridPoints | 
     own, others = np.empty(n, np.int32), np.empty(n, np.int32)
 
     def encode(start: int) -> bool:
+        workers.deadline.check()
         part = slice(start, start + _CHUNK_ROWS)
         return _loops.encode(
             points.values[part], grid.origin, grid.step, grid.tolerance, codes[part], own[part], others[part]
@@ -199,6 +200,7 @@ def _extremes(values: Floats, workers: Workers) -> tuple[Floats, Floats]:
     """The least and the largest value of each coordinate."""
 
     def of_some(start: int) -> tuple[Floats, Floats]:
+        workers.deadline.check()
         some = values[start : start + _CHUNK_ROWS]
         return some.min(axis=0), some.max(axis=0)
 

@@ -7,6 +7,7 @@ them serves the others, and so that a budget that runs out finds them equally fa
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from slackwater.workers import Workers
 # time of single rows for half as many evaluations again; 32 gain little more.
 _MOST_ROWS_AHEAD = 16
 _SECONDS_BETWEEN_TICKS = 0.2
+_LOOKS_AT_THE_END = 2.0  # of all models: they are assessed, and scaled as they were assessed
 _FIRST = np.zeros(1, dtype=np.intp)
 
 
@@ -104,11 +106,16 @@ def drive(
             run.assess(task)
     active = [task for task in tasks if task.reason is None]
     called_off: StopReason | None = None
+    timed, ending = math.isfinite(deadline.limit), 0.0  # seconds that the models will take, once training is over
     while active:
         outlooks = [run.outlook(task) for task in active]
         cost = sum(outlook.next_cost for outlook in outlooks)
-        called_off = called_off or reason_of(deadline)
-        for task, outlook, assessment in zip(active, outlooks, run.assessments_due(active), strict=True):
+        began = clock.seconds() if timed else 0.0
+        assessments = run.assessments_due(active)
+        if timed and any(each is not None for each in assessments):
+            ending = _LOOKS_AT_THE_END * (clock.seconds() - began)
+        called_off = called_off or reason_of(deadline.within(deadline.limit - ending))
+        for task, outlook, assessment in zip(active, outlooks, assessments, strict=True):
             run.review(task, outlook, cost, assessment, called_off)
         active = [task for task in active if task.reason is None]
         if active:
