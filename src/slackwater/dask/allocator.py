@@ -1,8 +1,8 @@
 """A worker keeps some of the memory that it frees, as long as it holds a shard.
 
-Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536: what is freed goes back to the system at once. Then every array of
-a round is made of fresh pages, and a page touched for the first time takes longer than the kernel values written to it.
-Without that variable, and on systems without glibc, nothing is done here.
+Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536: what is freed goes back to the system at once. Then every array
+of a round is made of fresh pages, and a page touched for the first time takes longer than the kernel values written to
+it. Without that variable, and on systems without glibc, nothing is done here.
 """
 
 from __future__ import annotations
