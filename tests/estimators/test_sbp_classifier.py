@@ -255,7 +255,7 @@ def test_time_budget_ends_the_run(moons):
     with pytest.warns(ConvergenceWarning, match="raise max_time"):
         model = timed_by(FakeTime(tick=0.001), quick(max_time=0.2, max_iter=10**6, tol=0.0)).fit(*moons)
     assert model.stop_reason_ == "max_time"
-    assert 0.2 <= model.history_["seconds"][-1] < 0.21
+    assert 0.195 <= model.history_["seconds"][-1] < 0.21  # earlier by what judging the models took
 
 
 def test_a_resumed_run_has_the_time_that_is_left(moons, tmp_path):
@@ -264,7 +264,7 @@ def test_a_resumed_run_has_the_time_that_is_left(moons, tmp_path):
     now.spend(100.0)
     resumed = timed_by(now, quick(max_time=0.3, **settings)).fit(*moons)
     assert resumed.n_iter_ > first.n_iter_
-    assert 0.3 <= resumed.history_["seconds"][-1] < 0.31
+    assert 0.295 <= resumed.history_["seconds"][-1] < 0.31
 
 
 def test_tolerance_ends_the_run_without_a_warning(moons, recwarn):
