@@ -114,10 +114,13 @@ class Deadline:
         threading.Thread(target=work, name="slackwater-aside").start()
         while not done.wait(_SECONDS_BETWEEN_LOOKS):
             self.check()
-        result, error = outcome[0]
-        if error is not None:
-            raise error
-        return result
+        result, error = outcome.pop()
+        try:
+            if error is not None:
+                raise error
+            return result
+        finally:
+            del error  # an error knows its frames: were they to know it, all their arrays would stay in memory
 
 
 NEVER = Deadline(Clock())

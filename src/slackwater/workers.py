@@ -166,9 +166,14 @@ class _Queue:
         self._waiting.clear()
 
     def outcome(self) -> list[Any]:
-        if self._errors:
-            raise self._errors[0]
-        return self._results
+        if not self._errors:
+            return self._results
+        error = self._errors[0]
+        self._errors.clear()
+        try:
+            raise error
+        finally:
+            del error  # an error knows its frames: were they to know it, all their arrays would stay in memory
 
 
 def _settle(futures: list[Future[None]]) -> None:

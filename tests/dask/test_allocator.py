@@ -58,17 +58,39 @@ def test_nothing_is_changed_where_dask_has_changed_nothing():
 
 
 @glibc
-def test_a_host_holds_until_it_is_gone(monkeypatch):
+def test_a_host_holds_from_when_its_shard_is_made_until_it_is_gone(monkeypatch):
     from slackwater.dask import host as module
 
     changes = []
-    monkeypatch.setattr(module.allocator, "hold", lambda: changes.append(1))
-    monkeypatch.setattr(module.allocator, "let_go", lambda: changes.append(-1))
-    host = module.Host(module.Assignment(("fit", 0), 0, _Plan(), 1, 0, False, 1))
-    assert changes == [1]
+    monkeypatch.setattr(module.allocator, "hold", changes.append)
+    monkeypatch.setattr(module.allocator, "let_go", lambda: changes.append("gone"))
+    monkeypatch.setattr(module, "Shard", lambda *_: _Shard())
+    monkeypatch.setattr(module.Gathering, "examples", lambda *_: None)
+    host = module.Host(module.Assignment(("fit", 0), 0, _Plan(), 0, 0, False, 1, 2**30))
+    assert changes == []
+    host.finish()
+    host.finish()
+    assert changes == [2**30]
     del host
-    assert changes == [1, -1]
+    assert changes == [2**30, "gone"]
+
+
+def test_a_worker_of_little_memory_keeps_little_of_it(monkeypatch):
+    from slackwater.dask import allocator
+
+    found = []
+    monkeypatch.setenv(VARIABLE, "65536")
+    monkeypatch.setattr(allocator, "_set", lambda free, largest, trim: found.append((free, largest)))
+    for limit in (0, 2**36, 640 * 2**20):
+        allocator.hold(limit)
+        allocator.let_go()
+    assert found[::2] == [(2**26, 2**25), (2**26, 2**25), (10 * 2**20, 5 * 2**20)]
 
 
 class _Plan:
-    form, n_classes = None, 2
+    form, n_classes, seed, held_out = None, 2, 0, 0.0
+
+
+class _Shard:
+    def sizes(self):
+        return []

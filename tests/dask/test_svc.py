@@ -21,7 +21,7 @@ import slackwater
 from slackwater.dask import SVC, cluster
 from slackwater.dask.cluster import direct, grouped
 from slackwater.dask.partitions import look_at, overview
-from slackwater.errors import CheckpointError
+from slackwater.errors import CheckpointError, ClusterError
 
 LocalSVC = slackwater.SVC
 da = pytest.importorskip("dask.array")
@@ -366,3 +366,49 @@ def test_an_overview_is_that_of_all_rows_together():
     assert found.variance == pytest.approx(X.var(), rel=1e-9)
     np.testing.assert_array_equal(found.counts, np.bincount(y))
     assert (found.n, found.firsts) == (500, [0, 120, 120])
+
+
+def fit_on(client, model, X, y):
+    model.client = client
+    return model.fit(X, y)
+
+
+def test_partitions_do_not_pile_up_on_a_worker(tmp_path):
+    """Each is looked at, and put into a shard, before the next ones are read."""
+    folder = str(tmp_path)
+
+    def read(number):  # travels whole: workers do not know this module
+        import distributed
+
+        held = sum("concatenate" in str(key) for key in distributed.get_worker().data)
+        with open(f"{folder}/held", "a") as file:
+            file.write(f"{held}\n")
+        time.sleep(0.02)  # long enough for what comes next to be known
+        return np.random.default_rng(number).normal(size=(200, 2))
+
+    distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
+    blocks = [da.from_delayed(dask.delayed(read)(k), (200, 2), float) for k in range(40)]
+    X, y = da.concatenate(blocks), da.from_array(np.arange(8000) % 2, chunks=200)
+    of_its_own = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "set_as_default": False}
+    with distributed.Client(**of_its_own) as client:
+        fit_on(client, SVC(C=0.1), X, y)
+    held = np.loadtxt(f"{folder}/held")
+    assert len(held) >= 80  # for the first look, and for the shards
+    assert held.max() <= 3
+
+
+def test_workers_that_may_begin_no_task_are_named_with_the_remedy():
+    distributed = pytest.importorskip("distributed")
+    X, y = in_chunks(*moons())
+
+    def pause(dask_worker):
+        from distributed.core import Status
+
+        dask_worker.status = Status.paused  # as Dask does where memory is short
+
+    of_its_own = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "set_as_default": False}
+    with distributed.Client(memory_limit=0, **of_its_own) as client:
+        client.run(pause)
+        with pytest.raises(ClusterError, match=r"cannot begin a task for want of memory.*memory_limit"):
+            fit_on(client, SVC(**PARAMETERS, worker_timeout=2.0), X, y)

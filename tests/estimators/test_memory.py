@@ -6,10 +6,13 @@ kernel values would be many times as large as what is allowed.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -125,3 +128,43 @@ def test_a_working_set_that_most_examples_would_join_has_room_for_so_many(cache_
     model = SVC(cache_size=cache_size, C=0.1).fit(X.astype(np.float32), y)
     assert model.stop_reason_ == "tol"
     assert len(model.support_) > 2000
+
+
+@contextlib.contextmanager
+def cycles_kept() -> Iterator[list[np.ndarray]]:
+    """The large arrays that only the garbage collector would free after the block, listed at its end."""
+    found: list[np.ndarray] = []
+    gc.collect()
+    gc.disable()
+    try:
+        yield found
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        referents = (each for unreachable in gc.garbage for each in gc.get_referents(unreachable))
+        found += [each for each in referents if isinstance(each, np.ndarray) and each.nbytes >= MB]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("max_time", [0.1, 0.4, None])
+@pytest.mark.parametrize("strategy", ["auto", "exact", "screening", "sparse_kernel", "subspace"])
+def test_a_fit_leaves_no_arrays_to_the_garbage_collector(strategy, max_time):
+    """Its rows are gone with it, also where its time is up in the middle of a step: an error knows its frames."""
+    X, y = make_classification(12000, 50, n_informative=10, flip_y=0.1, random_state=0)
+    X = X.astype(np.float32)
+    with cycles_kept() as found:
+        SVC(gamma=0.02, strategy=strategy, max_time=max_time, n_jobs=2).fit(X, y)
+    assert [each.shape for each in found] == []
+
+
+def test_arrays_in_a_cycle_are_found():
+    class Cycle:
+        def __init__(self):
+            self.own, self.rows = self, np.zeros(MB)
+
+    with cycles_kept() as found:
+        Cycle()
+    assert [each.nbytes for each in found] == [8 * MB]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import tracemalloc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ import scipy.sparse
 
 from slackwater.kernels import Gaussian, as_points, block
 from slackwater.points import DensePoints, ObjectPoints, SparsePoints
+from slackwater.points.grid import on_grid
+from slackwater.workers import Workers
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -127,3 +131,22 @@ def test_single_precision_data_are_never_copied_to_double() -> None:
 def test_importing_kernels_does_not_import_the_compiler() -> None:
     code = "import sys, slackwater.kernels, slackwater.gram; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "grid"])
+def test_points_are_gone_with_their_last_name(kind: str) -> None:
+    """A cycle of references would keep the rows of a large set until the garbage collector comes by."""
+    X = np.random.default_rng(0).integers(0, 50, (64, 8)).astype(np.float32)
+    gc.collect()
+    gc.disable()
+    try:
+        points: Any = as_points(scipy.sparse.csr_matrix(X) if kind == "sparse" else X)
+        if kind == "grid":
+            (points,) = on_grid(Workers(), 0.0, points) or [None]
+        assert points.squared_norms.shape == (64,)
+        cut, taken = points.slice(8, 24), points.take(np.arange(4))
+        gone = [weakref.ref(each) for each in (points, cut, taken)]
+        del points, cut, taken
+        assert [each() for each in gone] == [None] * 3
+    finally:
+        gc.enable()

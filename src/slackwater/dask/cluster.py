@@ -21,6 +21,7 @@ _SAMPLED = 8192  # rows of all partitions by which the form of the points is cho
 _LEAST_SAMPLED = 16  # and of each
 _GLANCE = 2.0  # seconds between two looks at the cluster while tasks run
 _LAST_CALL = 10.0  # seconds in which workers that seem silent are asked again: some computations hold an interpreter up
+_IDLE = 10.0  # per cent of a core that a worker takes which computes nothing
 
 Where = dict[str, Any]  # restrictions of tasks to workers, as Dask takes them
 
@@ -35,7 +36,8 @@ def connected(given: Any) -> Iterator[Any]:
             'slackwater.dask.SVC needs Dask to train: pip install "slackwater[dask]". A fitted model predicts without.'
         ) from error
     if given is not None:
-        yield given
+        with given.as_current():  # which parts of Dask ask for
+            yield given
         return
     try:
         current = get_client()
@@ -54,7 +56,7 @@ def direct(client: Any, patience: float) -> Iterator[None]:
 
     They pass half as many sockets then; the scheduler's process, often this one, need not handle them.
     """
-    before, workers = client.direct_to_workers, _workers(client, patience, "the cluster's workers")
+    before, workers = client.direct_to_workers, list(_workers(client, patience, "the cluster's workers"))
     client.direct_to_workers = bool(workers) and client.sync(_reachable, client, workers[0])
     try:
         yield
@@ -77,7 +79,8 @@ def survey(client: Any, partitions: Sequence[Partition], moments: bool, seed: in
     def submit(where: Where) -> list[Any]:
         columns = computed(client, partitions, bool(where), **where)
         seeds = [[seed, number] for number in range(len(partitions))]
-        options = {"moments": moments, "sampled": sampled, "pure": False}
+        # Before partitions still to be read, which would else pile up in memory.
+        options = {"moments": moments, "sampled": sampled, "priority": 1, "pure": False}
         return list(client.map(look_at, *columns, seeds, **options, **where))
 
     return overview(results(client, submit, "a first look at the partitions", patience))
@@ -99,7 +102,7 @@ def rows_at(
 
     def submit(where: Where) -> list[Any]:
         (blocks,) = computed(client, [partitions[k][:1] for k in used], bool(where), **where)
-        return list(client.map(_take, blocks, chosen, pure=False, **where))
+        return list(client.map(_take, blocks, chosen, priority=1, pure=False, **where))
 
     found = results(client, submit, "the rows of the support vectors", patience, silent)
     stacked = sparse.vstack(found).tocsr() if any(map(sparse.issparse, found)) else np.concatenate(found)
@@ -157,15 +160,30 @@ def results(
             workers = _workers(client, patience, what)
             if not workers:
                 raise ClusterError(f"no worker came within {patience:g} s for {what}. Start workers, then fit again.")
-            quiet = _silent(client, workers, min(patience, _LAST_CALL))
-            if len(quiet) == len(workers):
-                raise ClusterError(
-                    f"no worker answers, waiting for {what}: {', '.join(quiet)}. They may be stopped, cut off, or "
-                    "killed again and again for want of memory: see their logs, give them more memory, then fit again."
-                )
-            if quiet:
-                tasks = submit(_elsewhere(client, quiet, patience, what))
+            starved = [each for each, state in workers.items() if is_starved(state)]
+            quiet = _silent(client, set(workers) - set(starved), min(patience, _LAST_CALL))
+            if len(starved) + len(quiet) == len(workers):
+                raise ClusterError(_nobody_works(what, quiet, starved))
+            if starved or quiet:
+                tasks = submit(_elsewhere(client, [*starved, *quiet], patience, what))
             done, since = 0, time.monotonic()
+
+
+def is_starved(state: dict[str, Any]) -> bool:
+    """Whether Dask lets a worker begin no task, its memory being short, and it has none under way."""
+    return state.get("status") == "paused" and state["metrics"]["cpu"] < _IDLE
+
+
+def _nobody_works(what: str, quiet: Sequence[str], starved: Sequence[str]) -> str:
+    if starved:
+        return (
+            f"{', '.join(starved)} cannot begin a task for want of memory, waiting for {what}. Give workers more "
+            "memory (memory_limit), or X smaller partitions (rechunk, repartition), then fit again."
+        )
+    return (
+        f"no worker answers, waiting for {what}: {', '.join(quiet)}. They may be stopped, cut off, or "
+        "killed again and again for want of memory: see their logs, give them more memory, then fit again."
+    )
 
 
 def _silent(client: Any, workers: Collection[str], seconds: float) -> list[str]:
@@ -197,14 +215,20 @@ def _elsewhere(client: Any, silent: Collection[str], patience: float, what: str)
     return {"workers": others} if others else {}
 
 
-def _workers(client: Any, patience: float, what: str) -> list[str]:
+def _workers(client: Any, patience: float, what: str) -> dict[str, Any]:
+    """What the scheduler knows of each worker, by address."""
     try:
-        return list(client.sync(client.scheduler.ncores, callback_timeout=patience))
+        return workers_of(client, patience)
     except Exception as error:  # whatever a cluster that falls apart raises
         raise ClusterError(
             f"the scheduler does not answer ({type(error).__name__}: {error}) during {what}. Start the cluster again, "
             "then fit."
         ) from error
+
+
+def workers_of(client: Any, patience: float) -> dict[str, Any]:
+    found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=patience)["workers"]
+    return dict(found)
 
 
 def grouped(counts: Sequence[int], shards: int) -> list[list[int]]:

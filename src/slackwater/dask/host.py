@@ -31,6 +31,7 @@ class Assignment(NamedTuple):
     cache_bytes: int
     on_disk: bool
     threads: int
+    memory_limit: int  # of the worker, in bytes; 0: none
 
 
 class Labelling(NamedTuple):
@@ -59,8 +60,6 @@ class Host:
         self._folder = tempfile.TemporaryDirectory(prefix="slackwater-") if assignment.on_disk else None
         where, plan = None if self._folder is None else Path(self._folder.name), assignment.plan
         self._gathering = Gathering(plan.form, plan.n_classes, where)
-        allocator.hold()
-        weakref.finalize(self, allocator.let_go)
         _HOSTS[assignment.key] = self
 
     def add(self, number: int, part: Part) -> None:
@@ -84,8 +83,14 @@ class Host:
                     self._gathering.add(part)
             with self._workers:
                 examples = self._gathering.examples([plan.seed, assignment.shard], plan.held_out)
+                self._hold_memory()
                 self._shard = Shard(examples, plan, assignment.cache_bytes, self._workers)
         return self._shard.sizes()
+
+    def _hold_memory(self) -> None:
+        """From now on, each round makes the same arrays."""
+        allocator.hold(self._assignment.memory_limit)
+        weakref.finalize(self, allocator.let_go)
 
     def call(self, method: str, arguments: tuple[Any, ...]) -> Outcome:
         """A method of the shard."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from slackwater.dask.cluster import answers, computed
+from slackwater.dask.cluster import answers, computed, is_starved, workers_of
 from slackwater.dask.host import Assignment, Host, Labelling, bring
 from slackwater.dask.partitions import Partition
 from slackwater.errors import ClusterError
@@ -71,7 +71,7 @@ class DaskTransport:
         self._placed: list[_Placed | None] = [None] * len(self.sources)
         self.silent: set[str] = set()  # workers that did not answer
         self._next_move = time.monotonic() + _SECONDS_BETWEEN_MOVES
-        self.sizes: list[list[Size]] = []
+        self.sizes: list[Sequence[Size]] = []
 
     @property
     def count(self) -> int:
@@ -85,9 +85,10 @@ class DaskTransport:
 
     def place_all(self) -> None:
         """Make all shards, side by side; those that are lost meanwhile, again."""
-        begun = [self._attempted(shard, partial(self._begin, shard)) for shard in range(self.count)]
-        made = [self._attempted(k, partial(self._make, each)) if each else None for k, each in enumerate(begun)]
-        self.sizes = [sizes or self._made_again(shard) for shard, sizes in enumerate(made)]
+        made = [self._attempted(shard, partial(self._begin, shard)) for shard in range(self.count)]
+        for stage in self._stages:
+            made = [self._attempted(k, partial(stage, each)) if each else None for k, each in enumerate(made)]
+        self.sizes = [self._made_again(k) if each is None else each.sizes for k, each in enumerate(made)]
 
     def call(self, calls: Sequence[Call], catch_up: Callable[[int], Call]) -> list[Any]:
         """One call to each shard; one that is lost is made again, brought up to date and asked again."""
@@ -129,16 +130,19 @@ class DaskTransport:
         return outcome.value
 
     def _wait(self, sent: Any, worker: str, what: str) -> Any:
-        """The result of a call; TimeoutError once the worker has been silent for too long."""
+        """The result of a call; TimeoutError once the worker has been silent, or out of memory, for too long."""
         heard = time.monotonic()
         while not self._done(sent):
-            if worker not in self._workers():
+            state = self._workers().get(worker)
+            if state is None:
                 raise OSError(f"{worker} is gone, waiting for {what}")
-            if answers(self.client, worker):  # it takes its time
+            starved = is_starved(state)
+            if not starved and answers(self.client, worker):  # it takes its time
                 heard = time.monotonic()
             elif time.monotonic() - heard > self.patience:
                 self.silent.add(worker)
-                raise TimeoutError(f"{worker} has been silent for {self.patience:g} s, waiting for {what}")
+                was = "too short of memory to begin a task" if starved else "silent"
+                raise TimeoutError(f"{worker} has been {was} for {self.patience:g} s, waiting for {what}")
         try:
             return sent.result(timeout=self.patience)
         except Exception as error:
@@ -178,20 +182,20 @@ class DaskTransport:
             self._lose(shard, error)
             return None
 
-    def _made_anew(self, shard: int) -> list[Size]:
+    def _made_anew(self, shard: int) -> Sequence[Size]:
         return self._make(self._begin(shard))
 
-    def _made_again(self, shard: int, catch_up: Callable[[int], Call] | None = None) -> list[Size]:
+    def _made_again(self, shard: int, catch_up: Callable[[int], Call] | None = None) -> Sequence[Size]:
         """Make a shard that was lost, and bring it up to date."""
 
-        def attempt() -> list[Size]:
+        def attempt() -> Sequence[Size]:
             sizes = self._made_anew(shard)
             if catch_up is not None:
                 self._catch_up(shard, catch_up)
             return sizes
 
         for _ in range(_ATTEMPTS):
-            sizes: list[Size] | None = self._attempted(shard, attempt)
+            sizes: Sequence[Size] | None = self._attempted(shard, attempt)
             if sizes is not None:
                 return sizes
         raise ClusterError(self._explained(f"shard {shard} could not be made in {_ATTEMPTS} attempts"))
@@ -213,33 +217,57 @@ class DaskTransport:
         limit = state["memory_limit"] or 0
         on_disk = self.on_disk if self.on_disk is not None else bool(limit) and rows > limit / 4
         cache = self.cache_size if self.cache_size is not None else (limit or 2**32) // 6
-        assignment = Assignment(key, shard, self.plan, len(sources), cache, on_disk, max(1, state["nthreads"]))
+        threads = max(1, state["nthreads"])
+        assignment = Assignment(key, shard, self.plan, len(sources), cache, on_disk, threads, limit)
         host = self.client.submit(Host, assignment, actor=True, workers=[worker], pure=False)
         return _Making(shard, worker, key, host)
 
-    def _make(self, making: _Making) -> list[Size]:
-        """Bring its partitions to a host, and have it make the shard."""
+    def _make(self, making: _Making) -> Sequence[Size]:
+        for stage in self._stages:
+            making = stage(making)
+        return making.sizes
+
+    @property
+    def _stages(self) -> tuple[Callable[[_Making], _Making], ...]:
+        """Each begins what the next one waits for: shards pass them side by side."""
+        return self._bring, self._have_made, self._place
+
+    def _bring(self, making: _Making) -> _Making:
+        """Begin to bring its partitions to a host."""
+        host = self._wait(making.actor, making.worker, f"the actor of shard {making.shard}")
+        return making._replace(host=host, pending=self._bringing(making))
+
+    def _have_made(self, making: _Making) -> _Making:
+        """Have a host make a shard of its partitions, once all have come."""
+        for number, task in enumerate(making.pending):
+            if not self._wait(task, making.worker, f"partition {number} of shard {making.shard}"):
+                raise OffGridAnywhereError(f"partition {number} of shard {making.shard}")
+        return making._replace(pending=[making.host.finish()])
+
+    def _place(self, making: _Making) -> _Making:
         shard, worker = making.shard, making.worker
-        host = self._wait(making.host, worker, f"the actor of shard {shard}")
-        for number, task in enumerate(self._bringing(making)):
-            if not self._wait(task, worker, f"partition {number} of shard {shard}"):
-                raise OffGridAnywhereError(f"partition {number} of shard {shard}")
-        sizes: list[Size] = self._wait(host.finish(), worker, f"shard {shard} to be made")
-        self._placed[shard] = _Placed(worker, host, making.host)
-        return sizes
+        (finished,) = making.pending
+        sizes = self._wait(finished, worker, f"shard {shard} to be made")
+        self._placed[shard] = _Placed(worker, making.host, making.actor)
+        return making._replace(sizes=sizes)
 
     def _bringing(self, making: _Making) -> list[Any]:
-        """The tasks that bring a shard's partitions to its host, whoever computes them."""
+        """The tasks that bring a shard's partitions to its host, whoever computes them.
+
+        They come before partitions still to be read (``priority``), which would else pile up in memory.
+        """
         sources, worker = self.sources[making.shard], making.worker
         partitions = [source.partition for source in sources]
-        where = {"workers": [worker], "allow_other_workers": True}
         columns = [
             [self._sent(part, worker) for part in column]
-            for column in computed(self.client, partitions, bool(self.silent), **where)
+            for column in computed(
+                self.client, partitions, bool(self.silent), workers=[worker], allow_other_workers=True
+            )
         ]
         firsts = [source.first for source in sources]
         task = partial(bring, key=making.key, labelling=self.labelling, form=self.plan.form)
-        return list(self.client.map(task, range(len(sources)), *columns, firsts, workers=[worker], pure=False))
+        where = {"workers": [worker], "priority": 1, "pure": False}
+        return list(self.client.map(task, range(len(sources)), *columns, firsts, **where))
 
     def _sent(self, part: Any, worker: str) -> Any:
         """An array in memory here, sent to a worker; anything else as it is."""
@@ -251,9 +279,7 @@ class DaskTransport:
 
     def _workers(self) -> dict[str, Any]:
         try:
-            info = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=self.patience)
-            found: dict[str, Any] = info["workers"]
-            return found
+            return workers_of(self.client, self.patience)
         except (*_CLUSTER_ERRORS, AttributeError) as error:
             raise ClusterError(
                 self._explained(f"the scheduler does not answer ({type(error).__name__}: {error})")
@@ -302,12 +328,15 @@ class DaskTransport:
 
 
 class _Making(NamedTuple):
-    """A shard whose actor is being made."""
+    """A shard on its way to a worker."""
 
     shard: int
     worker: str
     key: tuple[str, int]
-    host: Any
+    actor: Any  # the future that keeps it alive
+    host: Any = None  # the actor
+    pending: Sequence[Any] = ()  # what is waited for next
+    sizes: Sequence[Size] = ()
 
 
 class _ShardError(RuntimeError):

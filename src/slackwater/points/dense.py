@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,31 +36,32 @@ class DensePoints(Vectors):
         cut_from: tuple[DensePoints, int] | None = None,
     ) -> None:
         self.values = values
-        self._whole, self._first = cut_from or (self, 0)
+        self._cut_from = cut_from  # the whole, and where in it these points begin
         self._packing: Packing | None = None
         self.projected = projected
         self.dtype = values.dtype if dtype is None else dtype
         self.n_features = values.shape[1]
-        self._norms = norms if norms is not None else SquaredNorms(self._compute_norms)
+        self._norms = norms if norms is not None else SquaredNorms(partial(_norms_of, values))
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, indices: Indices) -> DensePoints:
         points = DensePoints(rows_of(self.values, indices), dtype=self.dtype, projected=self.projected)
-        points._norms = self._norms.take(indices, points._compute_norms)
+        points._norms = self._norms.take(indices, points._norms)
         return points
 
     def slice(self, start: int, stop: int) -> DensePoints:
-        norms, cut_from = self._norms.slice(start, stop), (self._whole, self._first + start)
+        whole, first = self._cut_from or (self, 0)
+        norms, cut_from = self._norms.slice(start, stop), (whole, first + start)
         return DensePoints(self.values[start:stop], norms, self.dtype, self.projected, cut_from)
 
     def packed(self, width: int, few: bool) -> NDArray[np.uint32]:
         """The coordinates in single precision, as ``Packing`` has them."""
-        whole = self._whole
+        whole, first = self._cut_from or (self, 0)
         if whole._packing is None:  # of two threads that are here at once, one makes it in vain
             whole._packing = Packing(np.ascontiguousarray(whole.dense(np.dtype(np.float32))).view(np.uint32))
-        return whole._packing.words(self._first, len(self), width, few)
+        return whole._packing.words(first, len(self), width, few)
 
     def centre(self) -> NDArray[np.float64]:
         """About the median, rounded to so few digits that counts, say, are shifted there without error."""
@@ -86,10 +88,11 @@ class DensePoints(Vectors):
     def dense(self, dtype: np.dtype[Any]) -> Floats:
         return converted(self.values, dtype)
 
-    def _compute_norms(self) -> NDArray[np.float64]:
-        from slackwater.points import _loops
 
-        norms = np.empty(len(self))
-        for part in pieces(len(self), max(1, _NORMED // max(1, self.n_features))):
-            norms[part] = _loops.dense_squared_norms(self.values[part])
-        return norms
+def _norms_of(values: Floats) -> NDArray[np.float64]:
+    from slackwater.points import _loops
+
+    norms = np.empty(len(values))
+    for part in pieces(len(values), max(1, _NORMED // max(1, values.shape[1]))):
+        norms[part] = _loops.dense_squared_norms(values[part])
+    return norms

@@ -15,7 +15,9 @@ Indices = NDArray[np.integer[Any]]
 class SquaredNorms:
     """:math:`\\|x_i\\|^2` of one set of rows, computed when first asked for.
 
-    Sums are taken and kept in float64: the Gaussian kernel subtracts these numbers from one another.
+    Sums are taken and kept in float64: the Gaussian kernel subtracts these numbers from one another. ``compute`` should
+    know the rows' arrays, not the points that these norms are part of: a cycle of references would keep the rows of a
+    large set in memory until the garbage collector comes by.
 
     Attributes
     ----------
@@ -46,10 +48,10 @@ class SquaredNorms:
     def slice(self, start: int, stop: int) -> SquaredNorms:
         return SquaredNorms(lambda: self.values[start:stop], self._whole or self)
 
-    def take(self, indices: Indices, compute: Callable[[], NDArray[np.float64]]) -> SquaredNorms:
-        """Select norms already known; else ``compute`` them, so as not to keep the whole set in memory."""
+    def take(self, indices: Indices, anew: SquaredNorms) -> SquaredNorms:
+        """Select norms already known; else they are computed ``anew``, so as not to keep the whole set in memory."""
         if "values" not in self.__dict__:
-            return SquaredNorms(compute)
+            return anew
         selected = SquaredNorms.of(self.values[indices])
         selected.__dict__["largest"] = self.largest
         return selected

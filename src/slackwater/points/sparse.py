@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ class SparsePoints(Vectors):
         self.indptr, self.indices, self.data = indptr, indices, data
         self.dtype = data.dtype
         self.n_features = n_features
-        self._norms = norms if norms is not None else SquaredNorms(self._compute_norms)
+        self._norms = norms if norms is not None else SquaredNorms(partial(_norms_of, indptr, data))
 
     def __len__(self) -> int:
         return self.indptr.size - 1
@@ -66,7 +66,7 @@ class SparsePoints(Vectors):
         indptr = np.concatenate(([0], np.cumsum(counts)))
         entries = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], counts)
         points = SparsePoints(indptr, self.indices[entries], self.data[entries], self.n_features)
-        points._norms = self._norms.take(indices, points._compute_norms)
+        points._norms = self._norms.take(indices, points._norms)
         return points
 
     def slice(self, start: int, stop: int) -> SparsePoints:
@@ -104,10 +104,11 @@ class SparsePoints(Vectors):
         turned = self.raw.tocsc()
         return Columns(turned.indptr.astype(np.int32, copy=False), turned.indices.astype(np.uint32), turned.data)
 
-    def _compute_norms(self) -> NDArray[np.float64]:
-        from slackwater.points import _loops
 
-        return _loops.sparse_squared_norms(self.indptr, self.data)
+def _norms_of(indptr: NDArray[np.int64], data: Floats) -> NDArray[np.float64]:
+    from slackwater.points import _loops
+
+    return _loops.sparse_squared_norms(indptr, data)
 
 
 class Columns(NamedTuple):

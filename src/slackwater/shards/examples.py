@@ -65,7 +65,7 @@ class Examples:
 
 
 class Part(NamedTuple):
-    """The distinct examples of some rows, ordered by class."""
+    """The distinct examples of some rows, in the order of these."""
 
     points: Points
     row_numbers: IndexArray
@@ -79,11 +79,11 @@ def distinct_part(rows: Rows, form: Form, workers: Workers) -> Part:
     points = form.points(rows.X, workers)
     if points is None:
         raise OffGridError("points off the grid of the sample")
-    as_given = form.without_grid().points(rows.X, workers) or points
+    as_given = points if form.grid is None else form.dense_points(rows.X)
     found = distinct_examples(as_given, rows.codes, rows.weights)
-    by_class = np.argsort(rows.codes[found.kept], kind="stable")
-    kept = found.kept[by_class]
-    return Part(points.take(kept), rows.first + kept, rows.codes[kept], found.weights[by_class], found.keys[by_class])
+    kept = found.kept
+    some = points if len(kept) == len(points) else points.take(kept)  # the rows of a partition may fill the memory
+    return Part(some, rows.first + kept, rows.codes[kept], found.weights, found.keys)
 
 
 class Gathering:

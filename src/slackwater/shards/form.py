@@ -37,11 +37,17 @@ class Form:
         """Rows of the user's data in this form; None if they are off its grid."""
         if self.sparse:
             return self._typed(as_points(sparse.csr_matrix(X)))
-        rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        if self.origin is not None:
-            rows = rows - self.origin
-        points = self._dense(np.ascontiguousarray(rows, dtype=self.coordinates))
+        points = self.dense_points(X)
         return points if self.grid is None else place_on(self.grid, points, workers)
+
+    def dense_points(self, X: Any) -> DensePoints:
+        """Rows that are not on the grid yet; no copy in double precision is made on the way."""
+        rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        if self.origin is None:
+            return self._dense(np.ascontiguousarray(rows, dtype=self.coordinates))
+        shifted = np.empty(rows.shape, dtype=self.coordinates)
+        np.subtract(rows, self.origin, out=shifted, casting="same_kind")
+        return self._dense(shifted)
 
     def unpacked(self, packed: Packed) -> Points:
         """Points that have travelled."""
