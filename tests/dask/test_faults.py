@@ -227,7 +227,7 @@ def scheduler_of_its_own(folder, workers):
 def test_workers_with_too_little_memory_are_named():
     X = da.random.default_rng(0).standard_normal((400000, 400), chunks=(50000, -1)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
-    with cluster_of(1, memory_limit="500MB"), pytest.raises((ClusterError, MemoryError), match=r"lost|memory|made"):
+    with cluster_of(1, memory_limit="500MB"), pytest.raises((ClusterError, MemoryError), match="memory"):
         SVC(**PARAMETERS, on_disk=False, worker_timeout=20.0).fit(X, y)
 
 

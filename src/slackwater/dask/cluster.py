@@ -22,6 +22,7 @@ _LEAST_SAMPLED = 16  # and of each
 _GLANCE = 2.0  # seconds between two looks at the cluster while tasks run
 _LAST_CALL = 10.0  # seconds in which workers that seem silent are asked again: some computations hold an interpreter up
 _IDLE = 10.0  # per cent of a core that a worker takes which computes nothing
+_MORE_MEMORY = "Give workers more memory (memory_limit), or X smaller partitions (rechunk, repartition)"
 
 Where = dict[str, Any]  # restrictions of tasks to workers, as Dask takes them
 
@@ -151,7 +152,7 @@ def results(
             wait(tasks, timeout=_GLANCE)
         finished = sum(task.status == "finished" for task in tasks)
         if finished == len(tasks) or any(task.status == "error" for task in tasks):
-            return list(client.gather(tasks))
+            return _gathered(client, tasks, what)
         if any(task.status == "cancelled" for task in tasks):  # "lost" ones are computed again
             raise ClusterError(f"the scheduler was lost during {what}. Start the cluster again, then fit.")
         if finished > done:
@@ -169,6 +170,20 @@ def results(
             done, since = 0, time.monotonic()
 
 
+def _gathered(client: Any, tasks: list[Any], what: str) -> list[Any]:
+    try:
+        return list(client.gather(tasks))
+    except Exception as error:
+        if kills_workers(error):
+            raise ClusterError(f"one worker after the other died of {what}. {_MORE_MEMORY}, then fit again.") from error
+        raise
+
+
+def kills_workers(error: Exception) -> bool:
+    """Whether this is Dask's error of a task of which several workers have died."""
+    return type(error).__name__ == "KilledWorker"
+
+
 def is_starved(state: dict[str, Any]) -> bool:
     """Whether Dask lets a worker begin no task, its memory being short, and it has none under way."""
     return state.get("status") == "paused" and state["metrics"]["cpu"] < _IDLE
@@ -177,8 +192,8 @@ def is_starved(state: dict[str, Any]) -> bool:
 def _nobody_works(what: str, quiet: Sequence[str], starved: Sequence[str]) -> str:
     if starved:
         return (
-            f"{', '.join(starved)} cannot begin a task for want of memory, waiting for {what}. Give workers more "
-            "memory (memory_limit), or X smaller partitions (rechunk, repartition), then fit again."
+            f"{', '.join(starved)} cannot begin a task for want of memory, waiting for {what}. {_MORE_MEMORY}, then "
+            "fit again."
         )
     return (
         f"no worker answers, waiting for {what}: {', '.join(quiet)}. They may be stopped, cut off, or "

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from slackwater.dask.cluster import answers, computed, is_starved, workers_of
+from slackwater.dask.cluster import answers, computed, is_starved, kills_workers, workers_of
 from slackwater.dask.host import Assignment, Host, Labelling, bring
 from slackwater.dask.partitions import Partition
 from slackwater.errors import ClusterError
@@ -146,7 +146,7 @@ class DaskTransport:
         try:
             return sent.result(timeout=self.patience)
         except Exception as error:
-            if type(error).__name__ == "KilledWorker":  # of Dask: workers die of this task
+            if kills_workers(error):
                 raise OSError(f"workers die of {what}, of too little memory, perhaps ({error})") from error
             raise
 
