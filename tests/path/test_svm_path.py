@@ -87,6 +87,74 @@ def test_norm_rises_and_loss_falls_along_the_front(seed: int, gamma: float) -> N
     assert (60 * np.diff(path.C) * np.diff(path.loss) <= missing[:-1] + missing[1:] + 1e-12).all()
 
 
+def criteria_of_fit(model: SVC, X: Any, y: Any, weights: Any) -> tuple[float, float]:
+    """Average hinge loss and accuracy of a fitted model, from its decision values."""
+    values, labels = model.decision_function(X), np.where(y == model.classes_[1], 1.0, -1.0)
+    return (
+        float(np.average(np.maximum(0.0, 1.0 - labels * values), weights=weights)),
+        float(np.average(model.predict(X) == y, weights=weights)),
+    )
+
+
+REPEATED = np.random.default_rng(0).integers(0, 3, (150, 2)).astype(float)
+NOISY = (REPEATED[:, 0] + np.random.default_rng(1).normal(0.0, 1.5, 150) > 1.0).astype(int)
+WITH_EQUAL_ROWS = {
+    "equal rows of both labels": (REPEATED, NOISY, None),
+    "weighted equal rows": (REPEATED, NOISY, np.random.default_rng(2).uniform(0.1, 3.0, 150)),
+    "all rows equal": (np.ones((20, 2)), np.arange(20) // 8 % 2, None),
+    "all rows equal, classes of one size": (np.ones((20, 2)), np.arange(20) % 2, None),
+    "all rows equal, weighted": (np.ones((20, 2)), np.arange(20) % 2, np.linspace(0.5, 2.0, 20)),
+}
+
+
+@pytest.mark.parametrize("name", WITH_EQUAL_ROWS)
+@pytest.mark.parametrize("shared", [True, False])
+def test_equal_rows_have_objective_loss_and_accuracy_of_separate_fits(
+    name: str, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, weights = WITH_EQUAL_ROWS[name]
+    if not shared:
+        monkeypatch.setattr(Preparation, "is_shareable", False)
+    path = svm_path(X, y, Cs=CS, gamma=1.0, tol=1e-6, sample_weight=weights)
+    total = 20.0 if len(y) == 20 else 150.0
+    total = total if weights is None else float(weights.sum())
+    for number, C in enumerate(path.C):
+        alone = SVC(C=C, gamma=1.0, tol=1e-6).fit(X, y, weights)
+        loss, accuracy = criteria_of_fit(alone, X, y, weights)
+        assert path.loss[number] == pytest.approx(loss, rel=1e-4)
+        assert path.objective[number] == pytest.approx(0.5 / alone.margin_**2 + C * total * loss, rel=1e-5)
+        assert path.gap[number] <= 1e-6
+        assert path.bound[number] == pytest.approx(path.objective[number], rel=2e-6)
+        assert path.train_accuracy[number] == pytest.approx(accuracy, abs=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_a_flat_function_has_a_loss_and_no_finite_nu(kernel: str) -> None:
+    path = svm_path(np.zeros((20, 20)), np.arange(20) < 8, Cs=[0.1, 10.0], kernel=kernel)
+    np.testing.assert_array_equal(path.norm, [0.0, 0.0])
+    np.testing.assert_allclose(path.loss, [0.8, 0.8])  # the larger class everywhere: 8 of 20 rows lose 2
+    np.testing.assert_allclose(path.objective, [1.6, 160.0])
+    np.testing.assert_array_equal(path.nu, [np.inf, np.inf])
+
+
+def test_a_grid_for_rows_that_are_all_equal_is_finite_and_its_objectives_are_optimal() -> None:
+    path = svm_path(np.ones((20, 2)), np.arange(20) < 8, gamma=1.0, n_points=4)
+    assert path.C[-1] < 1e9
+    np.testing.assert_allclose(path.objective, 16.0 * path.C)
+    assert (path.gap <= 1e-6).all()
+
+
+def test_no_nu_is_found_where_the_function_is_flat_for_every_c() -> None:
+    with pytest.raises(ValueError, match=r"nus must be on the front, got 0\.1.*nu is inf to inf"):
+        svm_path(np.ones((20, 2)), np.arange(20) % 2, nus=[0.1], gamma=1.0)
+
+
+def test_every_point_says_what_strategy_made_it() -> None:
+    X, y = moons(200)
+    path = svm_path(X, y, Cs=CS, gamma=2.0)
+    assert path.strategy == [path.at(C).strategy_ for C in path.C] == ["exact"] * 4
+
+
 def test_a_grid_found_by_itself_reaches_from_a_flat_function_to_hardly_any_loss() -> None:
     X, y = moons(300, noise=0.1)
     path = svm_path(X, y, gamma=2.0, n_points=8)
@@ -284,6 +352,12 @@ def test_a_path_of_twenty_points_computes_a_fifth_of_the_kernel_values_of_separa
         ({"Cs": []}, "Cs must have at least one value"),
         ({"Cs": [1.0, -2.0]}, r"Cs must be finite numbers > 0, got -2\.0"),
         ({"Cs": [1.0, float("inf")]}, "Cs must be finite numbers > 0, got inf"),
+        ({"Cs": [1.0, float("nan")]}, "Cs must be finite numbers > 0, got nan"),
+        ({"Cs": [1.0, "2"]}, "Cs must be finite numbers > 0, got '2'"),
+        ({"Cs": "10"}, "Cs must be finite numbers > 0, got '10'"),
+        ({"Cs": [10**400]}, r"Cs must be finite numbers > 0, got 10+\.\.\.0+\. C is"),
+        ({"Cs": [2.0, 1.0, 2]}, r"Cs must be distinct, got 2\.0 more than once"),
+        ({"nus": [0.1, 0.1]}, r"nus must be distinct, got 0\.1 more than once"),
         ({"Cs": [1.0], "nus": [0.1]}, "Cs and nus must not both be given"),
         ({"n_points": 1}, "n_points must be a whole number >= 2, got 1"),
         ({"max_time": 0}, "max_time must be a number of seconds > 0, got 0"),
@@ -294,6 +368,12 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
     X, y = moons(50)
     with pytest.raises(ValueError, match=words):
         svm_path(X, y, **arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"Cs": [-1.0]}, {"nus": [-1.0]}, {"max_time": -1.0}])
+def test_bad_arguments_are_named_before_the_data_are_looked_at(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(arguments))} must be"):
+        svm_path(None, None, **arguments)
 
 
 def test_several_classes_are_refused_with_a_remedy() -> None:
