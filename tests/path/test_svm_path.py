@@ -17,7 +17,7 @@ from sklearn.datasets import make_moons
 from slackwater import SVC
 from slackwater.deadline import Clock, Deadline
 from slackwater.fitting.comparison import compare
-from slackwater.fitting.path_tolerance import goal_of_path
+from slackwater.fitting.path_tolerance import aim_of_path
 from slackwater.fitting.settings import PathSettings, SampleSettings
 from slackwater.fitting.shared_path import Goal, SharedPath, WorkingSetFullError
 from slackwater.path import svm_path
@@ -236,7 +236,7 @@ def chosen(X: Any, y: Any, tol: float | None = None, min_examples: int = 1000) -
     with prepared(SVC(gamma=2.0, tol=tol), X, y, None) as data:
         sample = SampleSettings(min_examples=256)
         data.context.settings = replace(data.context.settings, min_examples=min_examples, sample=sample)
-        return goal_of_path(data.context, data.features(max(CS)), CS, Deadline(Clock()))
+        return aim_of_path(data.context, data.features(max(CS)), CS, Deadline(Clock())).goal
 
 
 def test_a_tolerance_is_coarse_where_no_c_has_more_errors_by_it_and_fine_where_that_cannot_be_told() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from slackwater.deadline import Deadline
 from slackwater.path.grid import range_of_c
 from slackwater.path.preparation import Preparation
-from slackwater.path.solving import finest_goal, solved
+from slackwater.path.solving import finest_aim, solved
 
 _NU_TOLERANCE = 0.01  # relative, that a nu of the path may be off by
 _NU_GRID = 10  # values of C between which those of nus are looked for
@@ -30,7 +30,7 @@ def cs_of_nus(data: Preparation, nus: Sequence[float], deadline: Deadline) -> li
 
 
 def _nus_of(data: Preparation, Cs: Sequence[float], deadline: Deadline) -> dict[float, float]:
-    return {point.C: point.criteria.nu for point in solved(data, Cs, deadline, finest_goal)}
+    return {point.C: point.criteria.nu for point in solved(data, Cs, deadline, finest_aim)}
 
 
 def _interpolated(known: dict[float, float], nu: float) -> float:

@@ -56,14 +56,15 @@ class SVMPath:
     objective, bound, gap : ndarray of shape (n_points,)
         Primal and dual objective, and (primal - dual) / primal.
     certified : ndarray of bool
-        Whether ``gap`` is a proof.
+        Whether ``gap`` is a proof; in a subspace it is extrapolated from two parts of the data, as in ``SVC``.
     n_support : ndarray of int
     train_accuracy : ndarray of shape (n_points,)
         Weighted share of the training examples on their side.
     strategy : list of str
-        What made each point: "exact" for the dual; that of the separate fit (``strategy_``) where there was one.
+        What made each point: "exact" for the dual, "subspace" for the best function in the span of some landmarks;
+        that of the separate fit (``strategy_``) where there was one.
     stop_reason : list of str
-        "tol", "stalled" or "max_time".
+        "tol", "converged" (a subspace), "stalled" or "max_time".
     seconds : float
         Of the whole path.
     n_kernel_evals : int
@@ -144,7 +145,9 @@ def svm_path(
     for several C. Each point starts from the one before it, and all share one set of kernel values: up to 12,288
     distinct examples their whole matrix, beyond that the matrix of all that are support vectors for any C, and one pass
     over the others that tests them for all C together. Where that matrix does not fit into ``cache_size``, each point
-    is a fit of its own.
+    is a fit of its own. Without ``tol``, from 16,384 distinct examples on, a point may be the best function in the span
+    of some landmarks (``strategy`` "subspace"), where it passes the tests by which ``SVC`` accepts one; landmarks,
+    coordinates and the exact solution that it is compared with are shared by all C.
 
     Parameters
     ----------
@@ -169,7 +172,7 @@ def svm_path(
         own: the coarsest of 0.03, 0.01 and 0.003 with which the path of a sample is no worse for any C, on unseen
         examples, than with the finest. Up to 8191 distinct examples, and for ``nus``, points are solved as ``SVC``
         solves them with the kernel matrix in memory: optimality conditions violated by at most 1e-3, and as a rule a
-        gap of 1e-3. ``gap`` is a proof in any case.
+        gap of 1e-3. With ``tol``, ``gap`` is a proof at every point.
     max_time : float, optional
         Seconds. The path ends at the C where they are over; the first point is always there.
 

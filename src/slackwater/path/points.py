@@ -14,9 +14,12 @@ from sklearn.base import clone
 
 from slackwater.estimators.svc import SVC
 from slackwater.expansion import Expansion
+from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.result import BinaryResult
 from slackwater.fitting.shared_path import PathPoint
+from slackwater.fitting.shared_subspace import SubspacePoint
 from slackwater.fitting.strategies import exact
+from slackwater.fitting.subspace.landmarks import NAME as SUBSPACE
 from slackwater.objectives import hinge_total
 from slackwater.path.preparation import Preparation
 
@@ -56,7 +59,7 @@ class FrontPoint:
     make: Callable[[], SVC]
 
 
-def point_of_dual(data: Preparation, labels: NDArray[np.int8], point: PathPoint) -> FrontPoint:
+def point_of_dual(data: Preparation, labels: NDArray[np.int8], point: PathPoint, decisions: Decisions) -> FrontPoint:
     """Of a solution of the dual."""
     found, weights = point.assessment, data.training_set.weights
     result = BinaryResult(Expansion.from_dense(point.alpha * labels, found.bias), found, point.reason, 1)
@@ -69,7 +72,23 @@ def point_of_dual(data: Preparation, labels: NDArray[np.int8], point: PathPoint)
         train_accuracy=_accuracy(labels * point.responses + found.bias, labels, weights),
         strategy=exact.NAME,
         stop_reason=str(point.reason),
-        make=partial(data.fitted, point.C, result),
+        make=partial(data.fitted, point.C, result, exact.NAME, decisions),
+    )
+
+
+def point_in_subspace(data: Preparation, point: SubspacePoint, decisions: Decisions) -> FrontPoint:
+    """Of a model in the span of some landmarks; its gap is extrapolated, not proven."""
+    found, cost = point.result.assessment, point.C * float(data.training_set.weights.sum())
+    return FrontPoint(
+        C=point.C,
+        criteria=_criteria(found.margin, found.slack_nu, found.objective / cost),
+        gap=found.gap,
+        certified=False,
+        n_support=found.n_support,
+        train_accuracy=point.right,
+        strategy=SUBSPACE,
+        stop_reason=str(point.result.reason),
+        make=partial(data.fitted, point.C, point.result, SUBSPACE, decisions),
     )
 
 

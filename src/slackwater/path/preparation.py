@@ -18,6 +18,7 @@ from slackwater.estimators.parameters import check_parameters, is_real
 from slackwater.estimators.svc import SVC
 from slackwater.estimators.validation import Targets, check_rows, check_targets
 from slackwater.fitting.context import FitContext
+from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.strategies import exact
 from slackwater.fitting.training_set import TrainingSet
@@ -55,10 +56,10 @@ class Preparation:
             raise TypeError("a precomputed kernel has no points")
         return found
 
-    def fitted(self, C: float, result: BinaryResult) -> SVC:
+    def fitted(self, C: float, result: BinaryResult, strategy: str, decisions: Decisions) -> SVC:
         """The estimator that a fit with this C would have left."""
         model: SVC = copy.copy(self.estimator).set_params(C=C)
-        found = FitResult([result], Recorder(), strategy=exact.NAME, decisions=self.context.decisions)
+        found = FitResult([result], Recorder(), strategy=strategy, decisions=decisions)
         model._keep_fitted(self.X, self.kernel, self.targets, self.training_set, found.models)
         model._keep_account(self.training_set, found)
         return model
