@@ -21,6 +21,7 @@ from slackwater.fitting.path_tolerance import aim_of_path
 from slackwater.fitting.settings import PathSettings, SampleSettings
 from slackwater.fitting.shared_path import Goal, SharedPath, WorkingSetFullError
 from slackwater.path import svm_path
+from slackwater.path.front import COLUMNS
 from slackwater.path.preparation import Preparation, prepared
 
 CS = [0.05, 0.5, 5.0, 50.0]
@@ -260,6 +261,13 @@ def test_points_by_the_tested_tolerance_have_the_test_errors_of_separate_fits() 
         alone = SVC(C=C, gamma=2.0).fit(X[:9000], y[:9000])
         errors = path.at(C).predict(X[9000:]) != y[9000:], alone.predict(X[9000:]) != y[9000:]
         assert compare(*errors, np.ones(2000)).deficit <= 0.002
+
+
+def test_a_path_does_not_depend_on_threads() -> None:
+    X, y = moons(2500)
+    one, two = (svm_path(X, y, Cs=CS, gamma=20.0, n_jobs=threads) for threads in (1, 2))
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
 
 
 def test_a_working_set_that_does_not_fit_is_an_error_to_the_engine_and_separate_fits_to_the_user(
