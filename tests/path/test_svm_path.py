@@ -138,6 +138,16 @@ def test_a_flat_function_has_a_loss_and_no_finite_nu(kernel: str) -> None:
     np.testing.assert_array_equal(path.nu, [np.inf, np.inf])
 
 
+@pytest.mark.filterwarnings("ignore::slackwater.errors.IndefiniteKernelWarning")
+def test_an_indefinite_kernel_has_a_loss_and_no_nu_where_it_has_no_norm() -> None:
+    X, y = moons(200)
+    path = svm_path(X, y, Cs=[1.0], kernel="sigmoid", gamma=1.0)
+    loss, accuracy = criteria_of_fit(SVC(kernel="sigmoid", gamma=1.0).fit(X, y), X, y, None)
+    assert np.isnan([path.norm[0], path.nu[0], path.objective[0], path.gap[0]]).all()
+    assert not path.certified[0]
+    assert (path.loss[0], path.train_accuracy[0]) == (pytest.approx(loss), pytest.approx(accuracy))
+
+
 def test_a_grid_for_rows_that_are_all_equal_is_finite_and_its_objectives_are_optimal() -> None:
     path = svm_path(np.ones((20, 2)), np.arange(20) < 8, gamma=1.0, n_points=4)
     assert path.C[-1] < 1e9

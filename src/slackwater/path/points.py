@@ -34,10 +34,13 @@ class Criteria(NamedTuple):
 
     @property
     def nu(self) -> float:
-        """The parameter of the slack-constrained form: loss / ‖w‖; infinite where a flat function has a loss."""
-        if self.norm > 0.0:
-            return self.loss / self.norm
-        return math.inf if self.loss > 0.0 else math.nan
+        """The parameter of the slack-constrained form: loss / ‖w‖; infinite where a flat function has a loss.
+
+        An indefinite kernel may have no norm; then there is no ν.
+        """
+        if self.norm == 0.0:
+            return math.inf if self.loss > 0.0 else math.nan
+        return self.loss / self.norm
 
     def objective(self, cost: float) -> float:
         """½ ‖w‖² and what losses cost, C times the weight of all examples being ``cost``."""
@@ -97,10 +100,10 @@ def point_of_fit(data: Preparation, C: float) -> FrontPoint:
     classes, codes, weights = data.targets.classes, data.targets.codes, data.targets.weights
     model = clone(data.estimator).set_params(C=C, class_weight=None).fit(data.X, classes[codes], sample_weight=weights)
     values, labels = model.decision_function(data.X), np.where(codes == 1, 1, -1).astype(np.int8)
-    flat_loss = hinge_total(labels * values, weights) / float(weights.sum())
+    loss = hinge_total(labels * values, weights) / float(weights.sum())
     return FrontPoint(
         C=C,
-        criteria=_criteria(float(model.margin_), float(model.slack_nu_), flat_loss),
+        criteria=_criteria(float(model.margin_), float(model.slack_nu_), loss),
         gap=float(model.gap_),
         certified=bool(model.certified_),
         n_support=len(model.support_),
@@ -111,10 +114,10 @@ def point_of_fit(data: Preparation, C: float) -> FrontPoint:
     )
 
 
-def _criteria(margin: float, nu: float, flat_loss: float) -> Criteria:
-    """By margin and ν; the loss of a flat function, whose margin is infinite, does not follow from these."""
+def _criteria(margin: float, nu: float, loss: float) -> Criteria:
+    """By margin and ν; the loss does not follow from these where the margin is infinite, or where there is no norm."""
     norm = 1.0 / margin
-    return Criteria(norm, nu * norm if norm > 0.0 else flat_loss)
+    return Criteria(norm, nu * norm if norm > 0.0 else loss)
 
 
 def _accuracy(values: Floats, labels: NDArray[np.int8], weights: Floats) -> float:
