@@ -19,7 +19,7 @@ from slackwater.deadline import Clock, Deadline
 from slackwater.fitting.comparison import compare
 from slackwater.fitting.path_tolerance import aim_of_path
 from slackwater.fitting.settings import PathSettings, SampleSettings
-from slackwater.fitting.shared_path import Goal, SharedPath, WorkingSetFullError
+from slackwater.fitting.shared_path import Goal, PathPoint, SharedPath, WorkingSetFullError
 from slackwater.path import svm_path
 from slackwater.path.front import COLUMNS
 from slackwater.path.preparation import Preparation, prepared
@@ -311,6 +311,25 @@ def test_held_out_examples_do_not_change_a_part_and_their_responses_are_its_deci
     alone = SVC(C=5.0, gamma=2.0, tol=1e-6).fit(X[train], y[train])
     np.testing.assert_allclose(values, alone.decision_function(X[kept]), atol=2e-3)
     assert (point.alpha[weights == 0.0] == 0.0).all()
+
+
+def parts_of_path(threads: int) -> list[list[PathPoint]]:
+    """The points of three folds of 2400 examples, which are solved side by side."""
+    X, y = moons(2400)
+    with prepared(SVC(gamma=20.0, n_jobs=threads), X, y, None) as data:
+        training_set, features = data.training_set, data.features(max(CS))
+        parts = [np.where(np.arange(training_set.n) % 3 == fold, 0.0, 1.0) for fold in range(3)]
+        return SharedPath(
+            features, training_set.problems(2)[0].labels, parts, CS, training_set.order,
+            data.context.solver.coupling, Goal.of(data.context), PathSettings(), 0,
+        ).solve()  # fmt: skip
+
+
+def test_folds_do_not_depend_on_threads_and_are_solved_for_every_c() -> None:
+    for one, two in zip(parts_of_path(1), parts_of_path(2), strict=True):
+        assert [point.C for point in one] == CS
+        for point, other in zip(one, two, strict=True):
+            np.testing.assert_array_equal(point.alpha, other.alpha)
 
 
 def test_weights_are_repetitions() -> None:
