@@ -1,6 +1,6 @@
 """Race svm_path against independent fits of the same values of C, in one run, with the test error of every point.
 
-    python bench/path.py [--data adult mnist] [--rows 10000] [--points 20] [--tol 1e-3]
+    python bench/path.py [--data adult mnist] [--rows 10000] [--points 20] [--tol 1e-3] [--races proven default]
 
 Two races for each data set: every point proven to the gap --tol, by the path and by each fit; and both by their
 defaults, where a path takes a tested tolerance and fits take what strategies their data allow. CPU seconds are given
@@ -43,14 +43,20 @@ def race(name: str, rows: int | None, n_points: int, tol: float | None) -> None:
     SVC(gamma=gamma).fit(X[few], y[few])
     wall, cpu, path = timed(lambda: svm_path(X, y, Cs=Cs, gamma=gamma, tol=tol))
     fits_wall, fits_cpu, evaluations = 0.0, 0.0, 0
-    print(f"{name}, {len(y)} rows, gamma {gamma}, tol {tol}: C, test error and gap of the path, and of a separate fit")
+    print(
+        f"{name}, {len(y)} rows, gamma {gamma}, tol {tol}: C, test error, gap and strategy of the path, and of a "
+        "separate fit"
+    )
     for C in path.C:
         seconds, used, model = timed(lambda C=C: SVC(C=C, gamma=gamma, tol=tol).fit(X, y))
         fits_wall, fits_cpu = fits_wall + seconds, fits_cpu + used
         evaluations += model.n_kernel_evals_
         place = int(np.searchsorted(path.C, C))
         errors = 1 - path.at(C).score(X_test, y_test), 1 - model.score(X_test, y_test)
-        ours, theirs = f"{errors[0]:7.2%} {path.gap[place]:8.1e}", f"{errors[1]:7.2%} {model.gap_:8.1e}"
+        ours, theirs = (
+            f"{errors[0]:7.2%} {path.gap[place]:8.1e} {path.strategy[place]:8}",
+            f"{errors[1]:7.2%} {model.gap_:8.1e}",
+        )
         print(f"  {C:9.3f}  {ours}  {theirs} {seconds:7.2f} s  {model.strategy_}")
     print(f"  path {wall:.2f} s ({cpu:.2f} s CPU), fits {fits_wall:.2f} s ({fits_cpu:.2f} s CPU): "
           f"ratio {fits_wall / wall:.2f} (CPU {fits_cpu / cpu:.2f}); kernel evaluations {path.n_kernel_evals:.3g} and "
@@ -63,11 +69,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=None, help="Of the training set; all by default.")
     parser.add_argument("--points", type=int, default=20)
     parser.add_argument("--tol", type=float, default=1e-3, help="Of the race to a proven gap.")
+    parser.add_argument("--races", nargs="+", default=["proven", "default"], choices=["proven", "default"])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in options.data:
-        for tol in (options.tol, None):
-            race(name, options.rows, options.points, tol)
+        for kind in options.races:
+            race(name, options.rows, options.points, options.tol if kind == "proven" else None)
 
 
 if __name__ == "__main__":

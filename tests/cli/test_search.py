@@ -84,6 +84,8 @@ def test_path_prints_the_front(command):
     header, *rows = [line.split() for line in out.splitlines()]
     assert header[:4] == ["C", "nu", "norm", "loss"]
     assert [row[2] for row in rows] == [f"{norm:.4g}" for norm in expected.norm]
+    shown = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [(row["strategy"], row["certified"]) for row in shown] == [("exact", "True")] * 2
 
 
 def test_path_draws_a_picture_and_speaks_json(command, tmp_path):

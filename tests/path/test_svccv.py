@@ -358,7 +358,27 @@ def test_the_picture_shows_every_score_and_marks_the_choice() -> None:
         ({"selection": "first"}, "selection must be one of best, one_standard_error, got 'first'"),
         ({"max_time": -1}, "max_time must be a number > 0 or None, got -1"),
         ({"cv": 1}, "n_splits=1"),
-        ({"scoring": "no such"}, "no such"),
+        ({"cv": [0]}, r"cv must split these 50 rows, got \[0\]"),
+        ({"cv": "five"}, "cv must split these 50 rows, got 'five'"),
+        ({"cv": []}, "cv must give at least one fold, got none"),
+        ({"cv": [([0, 1], [50])]}, r"cv must give row numbers from 0 to 49.*got \[50\] for the test rows of fold 0"),
+        ({"cv": [([0, 1], [])]}, r"cv must give row numbers.*got \[\] for the test rows of fold 0"),
+        ({"cv": [([0.5], [1])]}, r"cv must give row numbers.*got \[0\.5\] for the training rows of fold 0"),
+        ({"Cs": [1.0, "2"]}, "Cs must be finite numbers > 0, got '2'"),
+        ({"Cs": [1.0, float("nan")]}, "Cs must be finite numbers > 0, got nan"),
+        ({"Cs": []}, "Cs must have at least one value"),
+        ({"Cs": [1.0, 1]}, r"Cs must be distinct, got 1\.0 more than once"),
+        ({"gammas": 0.5}, r"gammas must be a sequence of numbers > 0, 'scale' or 'auto', got 0\.5"),
+        ({"gammas": {0.5: 1}}, "gammas must be a sequence"),
+        ({"gammas": [0.5, 0.5]}, r"gammas must be distinct, got 0\.5 more than once"),
+        ({"gammas": [float("nan")]}, "gammas must be numbers > 0, 'scale' or 'auto', got nan"),
+        ({"selection": None}, "selection must be one of best, one_standard_error, got None"),
+        ({"max_time": float("nan")}, "max_time must be a number > 0 or None, got nan"),
+        ({"scoring": "acuracy"}, "scoring must be a score that scikit-learn knows, got 'acuracy'.*accuracy"),
+        ({"scoring": 5}, "scoring must be one score, a name or a callable, got 5"),
+        ({"scoring": ["accuracy", "f1"]}, r"scoring must be one score.*got \['accuracy', 'f1'\]"),
+        ({"scoring": lambda model: 1.0}, "scoring must be callable with an estimator, X and y"),
+        ({"scoring": "neg_log_loss"}, "scoring must not need predict_proba"),
         ({"multi_class": "all"}, "multi_class must be one of ovo, ovr, got 'all'"),
     ],
 )
@@ -366,6 +386,37 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
     X, y = moons(50)
     with pytest.raises(ValueError, match=words):
         SVCCV(**arguments).fit(X, y)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, None, "0.5", 1j, [0.5], {"score": 1.0}])
+def test_a_score_that_is_no_finite_number_is_named_with_its_place(value: Any) -> None:
+    X, y = moons(60)
+    words = r"scoring must return a finite number, got .* for C=2, gamma=0\.5 in fold 0"
+    with pytest.raises(ValueError, match=words):
+        SVCCV([2.0], [0.5], scoring=lambda model, X, y: value).fit(X, y)
+
+
+@pytest.mark.parametrize("value", [np.float32(0.5), np.array(0.5), True, np.True_, 1])
+def test_numbers_of_any_type_are_scores(value: Any) -> None:
+    X, y = moons(60)
+    search = SVCCV([2.0], [0.5], cv=2, scoring=lambda model, X, y: value, refit=False).fit(X, y)
+    assert search.best_score_ == float(value)
+
+
+def test_a_fold_of_one_class_is_named_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = moons(60)
+    monkeypatch.setattr(rounds_module.Search, "run", lambda *arguments: pytest.fail("work was begun"))
+    one = np.flatnonzero(y == 1)
+    with pytest.raises(ValueError, match=r"cv must leave at least two classes.* got 1 \(1\) in fold 1"):
+        SVCCV([1.0], [0.5], cv=[(np.arange(60), [1, 2]), (one, [3, 4])]).fit(X, y)
+
+
+def test_folds_may_be_masks_of_rows() -> None:
+    X, y = moons(60)
+    first = np.arange(60) % 2 == 0
+    folds = [(np.flatnonzero(first), np.flatnonzero(~first)), (np.flatnonzero(~first), np.flatnonzero(first))]
+    masks, numbers = (SVCCV(CS, [0.5], cv=each).fit(X, y) for each in ([(first, ~first), (~first, first)], folds))
+    np.testing.assert_array_equal(masks.cv_results_["mean_test_score"], numbers.cv_results_["mean_test_score"])
 
 
 @parametrize_with_checks([SVCCV([1.0], [0.5], cv=2)])

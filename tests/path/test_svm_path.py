@@ -17,10 +17,11 @@ from sklearn.datasets import make_moons
 from slackwater import SVC
 from slackwater.deadline import Clock, Deadline
 from slackwater.fitting.comparison import compare
-from slackwater.fitting.path_tolerance import goal_of_path
+from slackwater.fitting.path_tolerance import aim_of_path
 from slackwater.fitting.settings import PathSettings, SampleSettings
-from slackwater.fitting.shared_path import Goal, SharedPath, WorkingSetFullError
+from slackwater.fitting.shared_path import Goal, PathPoint, SharedPath, WorkingSetFullError
 from slackwater.path import svm_path
+from slackwater.path.front import COLUMNS
 from slackwater.path.preparation import Preparation, prepared
 
 CS = [0.05, 0.5, 5.0, 50.0]
@@ -85,6 +86,84 @@ def test_norm_rises_and_loss_falls_along_the_front(seed: int, gamma: float) -> N
     # Of two points that are optimal up to their gaps: (C' - C) (loss' - loss) is at most both gaps together.
     missing = path.gap * path.objective
     assert (60 * np.diff(path.C) * np.diff(path.loss) <= missing[:-1] + missing[1:] + 1e-12).all()
+
+
+def criteria_of_fit(model: SVC, X: Any, y: Any, weights: Any) -> tuple[float, float]:
+    """Average hinge loss and accuracy of a fitted model, from its decision values."""
+    values, labels = model.decision_function(X), np.where(y == model.classes_[1], 1.0, -1.0)
+    return (
+        float(np.average(np.maximum(0.0, 1.0 - labels * values), weights=weights)),
+        float(np.average(model.predict(X) == y, weights=weights)),
+    )
+
+
+REPEATED = np.random.default_rng(0).integers(0, 3, (150, 2)).astype(float)
+NOISY = (REPEATED[:, 0] + np.random.default_rng(1).normal(0.0, 1.5, 150) > 1.0).astype(int)
+WITH_EQUAL_ROWS = {
+    "equal rows of both labels": (REPEATED, NOISY, None),
+    "weighted equal rows": (REPEATED, NOISY, np.random.default_rng(2).uniform(0.1, 3.0, 150)),
+    "all rows equal": (np.ones((20, 2)), np.arange(20) // 8 % 2, None),
+    "all rows equal, classes of one size": (np.ones((20, 2)), np.arange(20) % 2, None),
+    "all rows equal, weighted": (np.ones((20, 2)), np.arange(20) % 2, np.linspace(0.5, 2.0, 20)),
+}
+
+
+@pytest.mark.parametrize("name", WITH_EQUAL_ROWS)
+@pytest.mark.parametrize("shared", [True, False])
+def test_equal_rows_have_objective_loss_and_accuracy_of_separate_fits(
+    name: str, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, weights = WITH_EQUAL_ROWS[name]
+    if not shared:
+        monkeypatch.setattr(Preparation, "is_shareable", False)
+    path = svm_path(X, y, Cs=CS, gamma=1.0, tol=1e-6, sample_weight=weights)
+    total = 20.0 if len(y) == 20 else 150.0
+    total = total if weights is None else float(weights.sum())
+    for number, C in enumerate(path.C):
+        alone = SVC(C=C, gamma=1.0, tol=1e-6).fit(X, y, weights)
+        loss, accuracy = criteria_of_fit(alone, X, y, weights)
+        assert path.loss[number] == pytest.approx(loss, rel=1e-4)
+        assert path.objective[number] == pytest.approx(0.5 / alone.margin_**2 + C * total * loss, rel=1e-5)
+        assert path.gap[number] <= 1e-6
+        assert path.bound[number] == pytest.approx(path.objective[number], rel=2e-6)
+        assert path.train_accuracy[number] == pytest.approx(accuracy, abs=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_a_flat_function_has_a_loss_and_no_finite_nu(kernel: str) -> None:
+    path = svm_path(np.zeros((20, 20)), np.arange(20) < 8, Cs=[0.1, 10.0], kernel=kernel)
+    np.testing.assert_array_equal(path.norm, [0.0, 0.0])
+    np.testing.assert_allclose(path.loss, [0.8, 0.8])  # the larger class everywhere: 8 of 20 rows lose 2
+    np.testing.assert_allclose(path.objective, [1.6, 160.0])
+    np.testing.assert_array_equal(path.nu, [np.inf, np.inf])
+
+
+@pytest.mark.filterwarnings("ignore::slackwater.errors.IndefiniteKernelWarning")
+def test_an_indefinite_kernel_has_a_loss_and_no_nu_where_it_has_no_norm() -> None:
+    X, y = moons(200)
+    path = svm_path(X, y, Cs=[1.0], kernel="sigmoid", gamma=1.0)
+    loss, accuracy = criteria_of_fit(SVC(kernel="sigmoid", gamma=1.0).fit(X, y), X, y, None)
+    assert np.isnan([path.norm[0], path.nu[0], path.objective[0], path.gap[0]]).all()
+    assert not path.certified[0]
+    assert (path.loss[0], path.train_accuracy[0]) == (pytest.approx(loss), pytest.approx(accuracy))
+
+
+def test_a_grid_for_rows_that_are_all_equal_is_finite_and_its_objectives_are_optimal() -> None:
+    path = svm_path(np.ones((20, 2)), np.arange(20) < 8, gamma=1.0, n_points=4)
+    assert path.C[-1] < 1e9
+    np.testing.assert_allclose(path.objective, 16.0 * path.C)
+    assert (path.gap <= 1e-6).all()
+
+
+def test_no_nu_is_found_where_the_function_is_flat_for_every_c() -> None:
+    with pytest.raises(ValueError, match=r"nus must be on the front, got 0\.1.*nu is inf to inf"):
+        svm_path(np.ones((20, 2)), np.arange(20) % 2, nus=[0.1], gamma=1.0)
+
+
+def test_every_point_says_what_strategy_made_it() -> None:
+    X, y = moons(200)
+    path = svm_path(X, y, Cs=CS, gamma=2.0)
+    assert path.strategy == [path.at(C).strategy_ for C in path.C] == ["exact"] * 4
 
 
 def test_a_grid_found_by_itself_reaches_from_a_flat_function_to_hardly_any_loss() -> None:
@@ -168,7 +247,7 @@ def chosen(X: Any, y: Any, tol: float | None = None, min_examples: int = 1000) -
     with prepared(SVC(gamma=2.0, tol=tol), X, y, None) as data:
         sample = SampleSettings(min_examples=256)
         data.context.settings = replace(data.context.settings, min_examples=min_examples, sample=sample)
-        return goal_of_path(data.context, data.features(max(CS)), CS, Deadline(Clock()))
+        return aim_of_path(data.context, data.features(max(CS)), CS, Deadline(Clock())).goal
 
 
 def test_a_tolerance_is_coarse_where_no_c_has_more_errors_by_it_and_fine_where_that_cannot_be_told() -> None:
@@ -192,6 +271,13 @@ def test_points_by_the_tested_tolerance_have_the_test_errors_of_separate_fits() 
         alone = SVC(C=C, gamma=2.0).fit(X[:9000], y[:9000])
         errors = path.at(C).predict(X[9000:]) != y[9000:], alone.predict(X[9000:]) != y[9000:]
         assert compare(*errors, np.ones(2000)).deficit <= 0.002
+
+
+def test_a_path_does_not_depend_on_threads() -> None:
+    X, y = moons(2500)
+    one, two = (svm_path(X, y, Cs=CS, gamma=20.0, n_jobs=threads) for threads in (1, 2))
+    for name in COLUMNS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
 
 
 def test_a_working_set_that_does_not_fit_is_an_error_to_the_engine_and_separate_fits_to_the_user(
@@ -225,6 +311,25 @@ def test_held_out_examples_do_not_change_a_part_and_their_responses_are_its_deci
     alone = SVC(C=5.0, gamma=2.0, tol=1e-6).fit(X[train], y[train])
     np.testing.assert_allclose(values, alone.decision_function(X[kept]), atol=2e-3)
     assert (point.alpha[weights == 0.0] == 0.0).all()
+
+
+def parts_of_path(threads: int) -> list[list[PathPoint]]:
+    """The points of three folds of 2400 examples, which are solved side by side."""
+    X, y = moons(2400)
+    with prepared(SVC(gamma=20.0, n_jobs=threads), X, y, None) as data:
+        training_set, features = data.training_set, data.features(max(CS))
+        parts = [np.where(np.arange(training_set.n) % 3 == fold, 0.0, 1.0) for fold in range(3)]
+        return SharedPath(
+            features, training_set.problems(2)[0].labels, parts, CS, training_set.order,
+            data.context.solver.coupling, Goal.of(data.context), PathSettings(), 0,
+        ).solve()  # fmt: skip
+
+
+def test_folds_do_not_depend_on_threads_and_are_solved_for_every_c() -> None:
+    for one, two in zip(parts_of_path(1), parts_of_path(2), strict=True):
+        assert [point.C for point in one] == CS
+        for point, other in zip(one, two, strict=True):
+            np.testing.assert_array_equal(point.alpha, other.alpha)
 
 
 def test_weights_are_repetitions() -> None:
@@ -284,6 +389,12 @@ def test_a_path_of_twenty_points_computes_a_fifth_of_the_kernel_values_of_separa
         ({"Cs": []}, "Cs must have at least one value"),
         ({"Cs": [1.0, -2.0]}, r"Cs must be finite numbers > 0, got -2\.0"),
         ({"Cs": [1.0, float("inf")]}, "Cs must be finite numbers > 0, got inf"),
+        ({"Cs": [1.0, float("nan")]}, "Cs must be finite numbers > 0, got nan"),
+        ({"Cs": [1.0, "2"]}, "Cs must be finite numbers > 0, got '2'"),
+        ({"Cs": "10"}, "Cs must be finite numbers > 0, got '10'"),
+        ({"Cs": [10**400]}, r"Cs must be finite numbers > 0, got 10+\.\.\.0+\. C is"),
+        ({"Cs": [2.0, 1.0, 2]}, r"Cs must be distinct, got 2\.0 more than once"),
+        ({"nus": [0.1, 0.1]}, r"nus must be distinct, got 0\.1 more than once"),
         ({"Cs": [1.0], "nus": [0.1]}, "Cs and nus must not both be given"),
         ({"n_points": 1}, "n_points must be a whole number >= 2, got 1"),
         ({"max_time": 0}, "max_time must be a number of seconds > 0, got 0"),
@@ -294,6 +405,12 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
     X, y = moons(50)
     with pytest.raises(ValueError, match=words):
         svm_path(X, y, **arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"Cs": [-1.0]}, {"nus": [-1.0]}, {"max_time": -1.0}])
+def test_bad_arguments_are_named_before_the_data_are_looked_at(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(arguments))} must be"):
+        svm_path(None, None, **arguments)
 
 
 def test_several_classes_are_refused_with_a_remedy() -> None:

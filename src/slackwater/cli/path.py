@@ -15,8 +15,8 @@ from slackwater.cli.search import values_of
 from slackwater.path import SVMPath, svm_path
 from slackwater.path.front import COLUMNS
 
-_SHOWN = {"C": "{:.4g}", "nu": "{:.4g}", "norm": "{:.4g}", "loss": "{:.4g}", "gap": "{:.1e}", "n_support": "{}",
-          "train_accuracy": "{:.4f}"}  # fmt: skip
+_SHOWN = {"C": "{:.4g}", "nu": "{:.4g}", "norm": "{:.4g}", "loss": "{:.4g}", "gap": "{:.1e}", "certified": "{}",
+          "n_support": "{}", "train_accuracy": "{:.4f}", "strategy": "{}"}  # fmt: skip
 
 
 def path(

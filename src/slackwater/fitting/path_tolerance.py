@@ -8,6 +8,7 @@ exactly, as ``SVC`` solves them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,25 +22,46 @@ from slackwater.gram.features import Features
 from slackwater.gram.source import IndexArray
 
 NAME = "path"
-ChoiceOfGoal = Callable[[FitContext, Features, Sequence[float], Deadline], Goal]
 
 
-def goal_of_path(context: FitContext, features: Features, Cs: Sequence[float], deadline: Deadline) -> Goal:
+class SamplePath(NamedTuple):
+    """The path of a sample, to the finest gap; with it, shortcuts are tested."""
+
+    shuffled: IndexArray  # all examples in random order, those of the sample first
+    examples: IndexArray  # of the sample, rising
+    points: list[PathPoint]  # by rising C; arrays are aligned with the sample
+
+
+class Aim(NamedTuple):
+    """To what the points of a path are solved, and the sample that has chosen it, if one has."""
+
+    goal: Goal
+    sample: SamplePath | None = None
+
+
+ChoiceOfAim = Callable[[FitContext, Features, Sequence[float], Deadline], Aim]
+
+
+def aim_of_path(context: FitContext, features: Features, Cs: Sequence[float], deadline: Deadline) -> Aim:
     """The tolerance that is stated; without one, that of an exact fit of few examples, or the one that a sample's path
     chooses.
     """
     training_set, settings = context.training_set, context.settings
     if context.stopping.tol is not None or training_set.n < settings.min_examples:
-        return Goal.of(context)
+        return Aim(Goal.of(context))
     rng = np.random.default_rng(context.seed)
     shuffled = shuffled_by_class(training_set, settings.sample.min_per_class, rng)
     size = sample_size(training_set.n, settings.sample)
     sample, unseen = np.sort(shuffled[:size]), shuffled[size : size + settings.tolerance.comparison_examples]
+    finest = Goal.of_gap(settings.tolerance.gaps[-1])
     try:
         models = _points_at_gaps(context, features, sample, Cs, deadline)
     except WorkingSetFullError:
-        return Goal.of_gap(settings.tolerance.gaps[-1])
-    return Goal.of_gap(_chosen_gap(context, features, sample, unseen, models))
+        return Aim(finest)
+    if len(models) < len(settings.tolerance.gaps) or {len(each) for each in models} != {len(Cs)}:
+        return Aim(finest)  # time is up
+    gap = _chosen_gap(context, features, sample, unseen, models)
+    return Aim(Goal.of_gap(gap), SamplePath(shuffled, sample, models[-1]))
 
 
 def _points_at_gaps(
@@ -73,8 +95,7 @@ def _chosen_gap(
 ) -> float:
     """The coarsest gap whose models are, for every C, no worse than those of the finest one on unseen examples."""
     settings = context.settings.tolerance
-    complete = len(models) == len(settings.gaps) and len({len(each) for each in models}) == 1
-    if not complete or len(unseen) == 0:
+    if len(unseen) == 0:
         return settings.gaps[-1]
     wrong = _wrong(context, features, sample, unseen, models)
     weights = context.training_set.weights[unseen]

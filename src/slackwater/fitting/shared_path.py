@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from slackwater.deadline import NEVER, Deadline
 from slackwater.fitting.chunking import assessed
 from slackwater.fitting.context import FitContext
+from slackwater.fitting.kept_part import KeptPart
 from slackwater.fitting.settings import PathSettings
 from slackwater.fitting.warm_start import best_factor
 from slackwater.fitting.working_set import WorkingSet
@@ -96,7 +97,7 @@ class Goal:
 
 
 def solve_point(
-    working: WorkingSet,
+    kept: KeptPart,
     coupling: Coupling,
     labels: NDArray[np.int8],
     upper: Floats,
@@ -104,9 +105,12 @@ def solve_point(
     goal: Goal,
     deadline: Deadline,
 ) -> tuple[Floats, Floats, bool]:
-    """Dual variables and responses on a working set, and whether the goal was reached."""
+    """Dual variables and responses on a working set, and whether the goal was reached.
+
+    ``kept`` is the part of its matrix that the last point has left, for points that follow one another.
+    """
     alpha, responses = (values.copy() for values in start)
-    dual = WorkingSetDual(working, coupling, labels, upper, alpha, responses, deadline, 0.0, _PATIENCE)
+    dual = WorkingSetDual(kept.working, coupling, labels, upper, alpha, responses, deadline, 0.0, _PATIENCE, kept)
     allowed = goal.violation
     while True:
         settled = dual.solve(allowed)
@@ -274,9 +278,10 @@ class SharedPath:
 
         The larger dual objective decides between the two.
         """
-        view, weights, earlier = own_view(self.working), self.parts[number], self.points[number]
+        view = self.working if len(self.parts) == 1 else own_view(self.working)
+        weights, earlier = self.parts[number], self.points[number]
         members, found = view.indices, list[PathPoint]()
-        labels = self.labels[members]
+        labels, kept = self.labels[members], KeptPart(view)
         for place, C in enumerate(self.Cs):
             if found and self.deadline.passed():
                 break
@@ -284,7 +289,7 @@ class SharedPath:
             start = self._start(C, found, earlier[place] if place < len(earlier) else None)
             inside = start[0][members], start[1][members]
             alpha, responses, reached = solve_point(
-                view, self.coupling, labels, C * weights[members], inside, goal, self.deadline
+                kept, self.coupling, labels, C * weights[members], inside, goal, self.deadline
             )
             point_alpha, point_responses = np.zeros(self.n), start[1].copy()
             point_alpha[members], point_responses[members] = alpha, responses

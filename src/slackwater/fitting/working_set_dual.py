@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.deadline import Deadline
+from slackwater.fitting.kept_part import KeptPart
 from slackwater.fitting.working_set import WorkingSet
 from slackwater.objectives import hinge_total
 from slackwater.solvers.coupling import Coupling, Violations, solve_in_slices
@@ -30,6 +31,7 @@ _SHRUNK_SHARE = 0.7  # of the working set: a larger part is not worth its copy
 _MAX_REFRESHES = 100  # solutions of one working set, each from responses computed anew
 _PATIENCE = 20  # steps an example, before an interior-point method is thought of (Gaussian kernels take 1 to 10),
 _MAX_PATIENCE = 1000  # and after which it is tried, whatever it takes
+_COLUMNS_TOGETHER = 2048  # of the matrix, that a thread adds up: sums are those of one thread, bit for bit
 _FACTORS = 3  # matrices in double precision that there are when one has been factorised
 _OBJECTIVE_ROUNDING = 1e-13  # of Σ α_i: a rise of the dual objective that is none
 _MAX_VAIN = 4  # refreshes without such a rise: their steps may still make the violation smaller
@@ -49,6 +51,7 @@ class WorkingSetDual:
     deadline: Deadline
     near_share: float = 0.5  # of the violation, within which of a violation conditions are nearly violated
     patience: int | None = None  # steps an example before an interior-point method is thought of; None: the default
+    kept: KeptPart | None = None  # of the matrix, for solutions that follow one another; None: parts are copied
 
     def solve(self, tolerance: float) -> bool:
         """Until nothing violates more, responses computed anew each time; False if rounding or the clock ends it.
@@ -95,15 +98,14 @@ class WorkingSetDual:
 
     def _solve_part(self, chosen: NDArray[np.intp], tolerance: float) -> int:
         """Move the dual variables at some places to their optimum, the others held; the steps made, 0 if none moved."""
-        values = self.working.values
-        gram = values if len(chosen) == len(self.working) else self.working.part(chosen)
+        chosen, gram = self._part_of_matrix(chosen)
         labels, upper = self.labels[chosen], self.upper[chosen]
         part, shortfall = self.alpha[chosen], 1.0 - self.responses[chosen]
         most = _STEPS_PER_EXAMPLE * len(chosen)
         steps = solve_in_slices(self.coupling, gram, labels, upper, part, shortfall, tolerance, most, self.deadline)
         if gram.dtype != np.float64 and np.array_equal(part, self.alpha[chosen]):  # what is left is below its rounding
             del gram  # before there is a larger one
-            gram, shortfall = self.working.part(chosen, np.float64), 1.0 - self.responses[chosen]
+            gram, shortfall = self._in_double_precision(chosen), 1.0 - self.responses[chosen]
             steps = solve_in_slices(self.coupling, gram, labels, upper, part, shortfall, tolerance, most, self.deadline)
         change = part - self.alpha[chosen]
         moved = np.flatnonzero(change)
@@ -111,12 +113,31 @@ class WorkingSetDual:
         self.alpha[chosen] = part
         return steps if len(moved) else 0
 
+    def _part_of_matrix(self, chosen: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.floating]]:
+        """Kernel values of the examples at some places, or at these and a few others, and the places."""
+        if len(chosen) == len(self.working):
+            return chosen, self.working.values
+        return (chosen, self.working.part(chosen)) if self.kept is None else self.kept.holding(chosen)
+
+    def _in_double_precision(self, chosen: NDArray[np.intp]) -> NDArray[np.floating]:
+        if self.kept is None or self.kept.places is not chosen:
+            return self.working.part(chosen, np.float64)
+        return self.kept.values[: len(chosen), : len(chosen)].astype(np.float64)
+
     def _add_to(self, responses: Floats, places: NDArray[np.intp], amounts: Floats) -> None:
         """Bring responses up to date with changes of some dual variables."""
         from slackwater.gram import _loops
 
-        signed = amounts * self.labels[places]
-        _loops.add_combination(responses, self.labels, self.working.values, places, signed, 0, len(responses))
+        signed, labels, values, m = amounts * self.labels[places], self.labels, self.working.values, len(responses)
+
+        def add(first: int, last: int) -> None:
+            _loops.add_combination(responses, labels, values, places, signed, first, last)
+
+        if self.kept is None:
+            add(0, m)
+            return
+        firsts = range(0, m, _COLUMNS_TOGETHER)
+        self.working.features.workers.run(lambda first: add(first, min(first + _COLUMNS_TOGETHER, m)), firsts)
 
     def _most_factorised(self) -> int:
         """The largest working set whose factor there is room for, beside its matrix."""

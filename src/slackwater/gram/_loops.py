@@ -145,3 +145,35 @@ def submatrix(values: NDArray[np.floating], places: NDArray[np.intp], out: NDArr
         row, target = values[places[k]], out[k]
         for m in range(places.size):
             target[m] = row[places[m]]
+
+
+@compiled
+def submatrix_rows(
+    values: NDArray[np.floating], places: NDArray[np.intp], first: int, last: int, out: NDArray[np.floating]
+) -> None:
+    """As ``submatrix``, from row ``first`` to before ``last``, so that threads can share the rows."""
+    for k in range(first, last):
+        row, target = values[places[k]], out[k]
+        for m in range(places.size):
+            target[m] = row[places[m]]
+
+
+@compiled
+def replace_members(
+    values: NDArray[np.floating],
+    places: NDArray[np.intp],
+    slots: NDArray[np.intp],
+    first: int,
+    last: int,
+    out: NDArray[np.floating],
+) -> None:
+    """As ``submatrix_rows``, but of rows and columns at some slots alone; slots rise."""
+    for m in range(first, last):
+        row, target = values[places[m]], out[m]
+        for k in slots:
+            target[k] = row[places[k]]
+    begin, end = np.searchsorted(slots, first), np.searchsorted(slots, last)
+    for k in slots[begin:end]:
+        row, target = values[places[k]], out[k]
+        for m in range(places.size):
+            target[m] = row[places[m]]

@@ -15,6 +15,7 @@ from slackwater.deadline import Deadline
 from slackwater.estimators.svc import SVC
 from slackwater.estimators.validation import Targets
 from slackwater.examples import distinct_examples
+from slackwater.fitting.kept_part import KeptPart
 from slackwater.fitting.one_vs_one import Pair, pairs_of
 from slackwater.fitting.shared_path import Goal, PathPoint, SharedPath, WorkingSetFullError, own_view, solve_point
 from slackwater.fitting.strategies import exact
@@ -160,10 +161,10 @@ class _Pairs:
         chosen = ((codes == pair.first) | (codes == pair.second)) & (weights[working.indices] > 0.0)
         view = own_view(working, np.flatnonzero(chosen))
         labels = np.where(self.codes[view.indices] == pair.first, 1, -1).astype(np.int8)
-        point = np.zeros(len(labels)), np.zeros(len(labels))
+        point, kept = (np.zeros(len(labels)), np.zeros(len(labels))), KeptPart(view)
         for k, C in enumerate(self.Cs):
             begun, upper = time.perf_counter(), C * weights[view.indices]
-            alpha, responses, _ = solve_point(view, self.coupling, labels, upper, point, self.goal, self.deadline)
+            alpha, responses, _ = solve_point(kept, self.coupling, labels, upper, point, self.goal, self.deadline)
             if self.deadline.passed():
                 return k
             point = alpha, responses

@@ -15,6 +15,7 @@ _STEP = 4.0  # factor from one C to the next on the way
 _MAX_STEPS = 15
 _HARDLY_ANY = 1e-3  # average hinge loss at the end of the range
 _PAIRS = 2000  # of rows, whose squared distances the default gammas are derived from
+_ROUNDING = 1e-6  # relative, of a sum of kernel values in single precision
 _DOUBLE = np.dtype(np.float64)
 _GAMMA_FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
 
@@ -40,7 +41,9 @@ def range_of_c(data: Preparation) -> tuple[float, float]:
         context.seed,
     )
     (points,) = path.solve()
-    losses = np.array([point.assessment.slack_nu / point.assessment.margin for point in points])
+    costs = Cs[: len(points)] * float(weights.sum())
+    losses = np.array([max(point.assessment.objective - 0.5 / point.assessment.margin**2, 0.0) for point in points])
+    losses /= costs
     done = np.flatnonzero(losses <= _HARDLY_ANY)
     high = points[done[0]].C if len(done) else points[-1].C
     share = weights.sum() / training_set.weights.sum()
@@ -53,7 +56,9 @@ def _flat(labels: NDArray[np.int8], weights: NDArray[np.float64], gram: NDArray[
     least = min(totals.values())
     alpha = weights * np.where(labels > 0, least / totals[1], least / totals[-1])
     values = gram @ (alpha * labels)
-    return 1.0 / max(float(values.max() - values.min()), 1e-12)
+    span, largest = float(values.max() - values.min()), float(alpha.sum()) * float(np.abs(gram).max())
+    # Where the sum cancels but for rounding, as with equal rows, no C is large enough: any range will do.
+    return 1.0 / (span if span > _ROUNDING * largest else largest or 1.0)
 
 
 def default_gammas(points: Points, seed: int) -> list[float]:

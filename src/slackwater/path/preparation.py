@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import reprlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +18,7 @@ from slackwater.estimators.parameters import check_parameters, is_real
 from slackwater.estimators.svc import SVC
 from slackwater.estimators.validation import Targets, check_rows, check_targets
 from slackwater.fitting.context import FitContext
+from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.strategies import exact
 from slackwater.fitting.training_set import TrainingSet
@@ -53,10 +56,10 @@ class Preparation:
             raise TypeError("a precomputed kernel has no points")
         return found
 
-    def fitted(self, C: float, result: BinaryResult) -> SVC:
+    def fitted(self, C: float, result: BinaryResult, strategy: str, decisions: Decisions) -> SVC:
         """The estimator that a fit with this C would have left."""
         model: SVC = copy.copy(self.estimator).set_params(C=C)
-        found = FitResult([result], Recorder(), strategy=exact.NAME, decisions=self.context.decisions)
+        found = FitResult([result], Recorder(), strategy=strategy, decisions=decisions)
         model._keep_fitted(self.X, self.kernel, self.targets, self.training_set, found.models)
         model._keep_account(self.training_set, found)
         return model
@@ -78,11 +81,20 @@ def prepared(estimator: SVC, X: Any, y: Any, sample_weight: Any) -> Iterator[Pre
 
 
 def rising(name: str, values: Sequence[float], meaning: str) -> list[float]:
-    """Positive numbers without repetition, in rising order."""
+    """Positive numbers, each once, in rising order."""
     given = list(np.ravel(np.asarray(values, dtype=object)))
     if not given:
         raise ValueError(f"{name} must have at least one value, got none. {meaning}")
     for value in given:
         if not is_real(value) or not 0.0 < float(value) < np.inf:
-            raise ValueError(f"{name} must be finite numbers > 0, got {value!r}. {meaning}")
-    return sorted({float(value) for value in given})
+            raise ValueError(f"{name} must be finite numbers > 0, got {reprlib.repr(value)}. {meaning}")
+    found = sorted(float(value) for value in given)
+    require_distinct(name, found, meaning)
+    return found
+
+
+def require_distinct(name: str, values: Sequence[Any], meaning: str) -> None:
+    """Refuse a value that is there twice: what belongs to it would be, too."""
+    repeated = [value for value, count in Counter(values).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{name} must be distinct, got {repeated[0]!r} more than once. Leave it out. {meaning}")

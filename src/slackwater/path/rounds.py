@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from slackwater.deadline import Clock, Deadline
 from slackwater.estimators.layout import length
 from slackwater.estimators.svc import SVC
 from slackwater.estimators.validation import check_targets, take
+from slackwater.path.checks import checked_score
 from slackwater.path.folds import FoldValues, SharedFolds
 from slackwater.path.halving import Rounds, sizes_of, stratified_rows, survivors
 from slackwater.path.scored import ScoredModel
@@ -113,7 +115,7 @@ class Search:
     rows: SearchRows
     Cs: Floats  # of each candidate
     gammas: NDArray[Any]  # of each candidate, as a number; 0 for kernels without
-    scorer: Callable[..., float] | None  # None: accuracy
+    scorer: Callable[..., Any] | None  # None: accuracy
     workers: Workers
     seed: int
     limit: float  # of time.perf_counter
@@ -220,12 +222,12 @@ class Search:
         weights = None if rows.sample_weight is None else rows.sample_weight[test]
         if self.scorer is None:
             return float(np.average(model.predict(X) == y, weights=weights))
-        if weights is not None and accepts_weights(self.scorer):
-            return float(self.scorer(model, X, y, sample_weight=weights))
-        return float(self.scorer(model, X, y))
+        extra = {"sample_weight": weights} if weights is not None and accepts_weights(self.scorer) else {}
+        gamma = model.gamma if isinstance(model.gamma, Real) else 0.0
+        return checked_score(self.scorer(model, X, y, **extra), float(model.C), float(gamma), fold)
 
 
-def accepts_weights(scorer: Callable[..., float]) -> bool:
+def accepts_weights(scorer: Callable[..., Any]) -> bool:
     """Whether a score can be weighted: that of one of scikit-learn's scorers if its measure can."""
     return "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
 from slackwater.estimators.documented import Documented
@@ -21,8 +20,6 @@ from slackwater.estimators.parameters import (
     Rule,
     check_parameters,
     flag,
-    is_real,
-    is_whole,
     one_of,
     optional,
     optional_positive,
@@ -30,9 +27,9 @@ from slackwater.estimators.parameters import (
 from slackwater.estimators.svc import SVC
 from slackwater.estimators.validation import check_rows, check_targets, seed_of
 from slackwater.kernels.registry import resolve_gamma
-from slackwater.path.grid import DEFAULT_CS, default_gammas
+from slackwater.path.checks import checked_cs, checked_folds, checked_gammas, checked_scorer
+from slackwater.path.grid import default_gammas
 from slackwater.path.halving import Rounds
-from slackwater.path.preparation import rising
 from slackwater.path.results import best, cv_results, one_standard_error, standard_error
 from slackwater.path.rounds import Search, SearchRows
 from slackwater.points import as_points
@@ -41,7 +38,6 @@ from slackwater.workers import Workers, thread_count
 
 _WITHOUT_GAMMA = ("linear", "precomputed")
 _SEARCH_SHARE = 0.8  # of max_time; the rest is for the final fit
-_C_MEANING = "C is what a unit of hinge loss costs."
 Floats = NDArray[np.float64]
 
 
@@ -60,15 +56,15 @@ class SVCCV(Documented, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     Cs : sequence of float or int, optional
-        Values of C to try. An int is how many, evenly spaced in log C from 0.1 to 1000. By default 0.1, 1, 10, 100 and
+        Values of C to try, each once. An int is how many, evenly spaced in log C from 0.1 to 1000. By default 0.1, 1, 10, 100 and
         1000.
     gammas : sequence of float, "scale" or "auto", optional
-        Values of gamma to try. By default five, from 1/16 to 16 times the inverse of the median squared distance of two
+        Values of gamma to try, each once. By default five, from 1/16 to 16 times the inverse of the median squared distance of two
         rows: raw data are met at their scale as standardised ones are. Not for kernels without gamma.
     cv : int, splitter or iterable of (train, test), default=5
         As in ``GridSearchCV``; an int is the number of stratified folds.
     scoring : str or callable, optional
-        As in ``GridSearchCV``, one score. By default accuracy.
+        As in ``GridSearchCV``, one score, a finite number. By default accuracy.
     selection : {"best", "one_standard_error"}, default="best"
         "one_standard_error" takes the least C, and of several the least gamma, whose mean score is within one standard
         error of the best one's.
@@ -195,16 +191,15 @@ break_ties, n_jobs, random_state
         check_parameters(self, self._rules)
         template = self._template()
         check_parameters(template, template._rules)
+        grid, self.scorer_ = self._grid(), checked_scorer(template, self.scoring)
         X = check_rows(template, X, reset=True)
         targets = check_targets(y, length(X), sample_weight, None)
         self._keep_names(template)
         y = np.asarray(y).ravel()
-        splitter = check_cv(self.cv, y, classifier=True)
-        folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
-        candidates, gammas = self._candidates(X)
+        folds = checked_folds(self.cv, X, y, groups, targets.weights)
+        candidates, gammas = self._candidates(X, *grid)
         weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), (length(X),))
         rows = SearchRows(X, y, targets.classes, weights, self.class_weight, folds, self.kernel == "precomputed")
-        self.scorer_ = check_scoring(template, scoring=self.scoring)
         with Workers(thread_count(self.n_jobs)) as workers:
             search = Search(
                 template,
@@ -249,25 +244,29 @@ break_ties, n_jobs, random_state
             if hasattr(template, name):
                 setattr(self, name, getattr(template, name))
 
-    def _candidates(self, X: Any) -> tuple[list[dict[str, Any]], list[float]]:
+    def _grid(self) -> tuple[list[float], list[Any] | None]:
+        """The values of C and gamma that are asked for; None for a default grid of gamma."""
+        gammas = checked_gammas(self.gammas)
+        if gammas is not None and self._without_gamma:
+            raise ValueError(
+                f"gammas must be None with kernel={self.kernel!r}, which has no gamma, got {self.gammas!r}."
+            )
+        return checked_cs(self.Cs), gammas
+
+    @property
+    def _without_gamma(self) -> bool:
+        return callable(self.kernel) or self.kernel in _WITHOUT_GAMMA
+
+    def _candidates(
+        self, X: Any, Cs: list[float], gammas: list[Any] | None
+    ) -> tuple[list[dict[str, Any]], list[float]]:
         """All parameters to try, in the order of ``ParameterGrid``, and their gammas as numbers."""
-        if self.Cs is None:
-            Cs: Sequence[float] = DEFAULT_CS
-        elif is_whole(self.Cs):
-            if self.Cs < 1:
-                raise ValueError(f"Cs must be values or a number of them >= 1, got {self.Cs!r}. {_C_MEANING}")
-            Cs = np.geomspace(DEFAULT_CS[0], DEFAULT_CS[-1], self.Cs).tolist() if self.Cs > 1 else [1.0]
-        else:
-            Cs = rising("Cs", self.Cs, _C_MEANING)
-        if self.kernel in _WITHOUT_GAMMA or callable(self.kernel):
-            if self.gammas is not None:
-                raise ValueError(
-                    f"gammas must be None with kernel={self.kernel!r}, which has no gamma, got {self.gammas!r}."
-                )
-            return list(ParameterGrid({"C": list(Cs)})), [0.0] * len(Cs)
+        if self._without_gamma:
+            return list(ParameterGrid({"C": Cs})), [0.0] * len(Cs)
         points = as_points(X)
-        gammas = default_gammas(points, seed_of(self.random_state)) if self.gammas is None else _checked(self.gammas)
-        candidates = list(ParameterGrid({"C": list(Cs), "gamma": gammas}))
+        if gammas is None:
+            gammas = default_gammas(points, seed_of(self.random_state))
+        candidates = list(ParameterGrid({"C": Cs, "gamma": gammas}))
         number = {gamma: resolve_gamma(gamma, points) for gamma in gammas}
         return candidates, [number[each["gamma"]] for each in candidates]
 
@@ -336,14 +335,3 @@ break_ties, n_jobs, random_state
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
-
-
-def _checked(gammas: Any) -> list[Any]:
-    """Numbers > 0, "scale" or "auto", each once."""
-    given = list(gammas) if not isinstance(gammas, str) else [gammas]
-    for gamma in given:
-        if not (gamma in ("scale", "auto") if isinstance(gamma, str) else is_real(gamma) and gamma > 0):
-            raise ValueError(f"gammas must be numbers > 0, 'scale' or 'auto', got {gamma!r}. None is a default grid.")
-    if not given:
-        raise ValueError("gammas must have at least one value, got none. Leave None for a default grid.")
-    return list(dict.fromkeys(given))

@@ -12,9 +12,11 @@ from slackwater.fitting.active_set import ActiveSet
 from slackwater.fitting.dual_solution import DualSolution
 from slackwater.fitting.result import BinaryResult
 from slackwater.fitting.sample import Sample, Start
-from slackwater.fitting.strategies.subspace import Landmarks, Trial, gram_of
+from slackwater.fitting.strategies.subspace import SolvedSample
 from slackwater.fitting.subspace.basis import independent_basis, make_orthonormal
+from slackwater.fitting.subspace.landmarks import Landmarks, gram_of
 from slackwater.fitting.subspace.problem import SubspaceModel
+from slackwater.fitting.subspace.trial import Trial
 from slackwater.fitting.warm_start import Span, WarmStart
 from slackwater.memory import untouched
 
@@ -29,9 +31,9 @@ def attempt(start: Start, warm: WarmStart, span: Span, growth: float) -> list[Bi
     points = warm.places[whole.ranked(warm.places)]  # by content
     active = ActiveSet(context, solution, points)
     sample = Sample(context, context.rng.permutation(whole.order), active, len(points), len(points), 0.0, True)
-    basis = independent_basis(gram_of(sample, np.arange(len(points))))
+    basis = independent_basis(gram_of(features, points))
     landmarks = Landmarks(basis.members, basis, span.widths, span.max_half_loss, span.smooth)
-    trial = Trial(context, sample, landmarks)
+    trial = Trial(context, SolvedSample(sample), landmarks)
     context.stage(f"going on in the subspace of {len(basis.members):,} landmarks, {whole.n:,} examples")
     columns = untouched((whole.n, len(basis.members)), features.points.dtype)
     features.part(sample.shuffled).fill_columns(features.part(points[basis.members]), columns)
