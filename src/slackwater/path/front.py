@@ -156,8 +156,8 @@ def svm_path(
     y : array-like of shape (n,)
         Labels of two classes.
     Cs : sequence of float, optional
-        The values of C, each once. By default ``n_points`` of them, evenly spaced in log C, from where all examples of a class
-        are within their margins to where hardly any are, as a sample has it.
+        The values of C, each once. By default ``n_points`` of them, evenly spaced in log C, from where all examples of
+        a class are within their margins to where hardly any are, as a sample has it.
     nus : sequence of float, optional
         Points of the front by ν = loss / ‖w‖ instead, each found to within 1 %. A ν that no C from 1e-6 to 1e6 has is
         refused.

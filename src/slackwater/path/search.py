@@ -56,11 +56,11 @@ class SVCCV(Documented, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     Cs : sequence of float or int, optional
-        Values of C to try, each once. An int is how many, evenly spaced in log C from 0.1 to 1000. By default 0.1, 1, 10, 100 and
-        1000.
+        Values of C to try, each once. An int is how many, evenly spaced in log C from 0.1 to 1000. By default 0.1, 1,
+        10, 100 and 1000.
     gammas : sequence of float, "scale" or "auto", optional
-        Values of gamma to try, each once. By default five, from 1/16 to 16 times the inverse of the median squared distance of two
-        rows: raw data are met at their scale as standardised ones are. Not for kernels without gamma.
+        Values of gamma to try, each once. By default five, from 1/16 to 16 times the inverse of the median squared
+        distance of two rows: raw data are met at their scale as standardised ones are. Not for kernels without gamma.
     cv : int, splitter or iterable of (train, test), default=5
         As in ``GridSearchCV``; an int is the number of stratified folds.
     scoring : str or callable, optional
