@@ -383,7 +383,7 @@ def test_partitions_do_not_pile_up_on_a_worker(tmp_path):
         held = sum("concatenate" in str(key) for key in distributed.get_worker().data)
         with open(f"{folder}/held", "a") as file:
             file.write(f"{held}\n")
-        time.sleep(0.02)  # long enough for what comes next to be known
+        time.sleep(0.03)  # long enough for what comes next to be known
         return np.random.default_rng(number).normal(size=(200, 2))
 
     distributed = pytest.importorskip("distributed")
@@ -395,7 +395,7 @@ def test_partitions_do_not_pile_up_on_a_worker(tmp_path):
         fit_on(client, SVC(C=0.1), X, y)
     held = np.loadtxt(f"{folder}/held")
     assert len(held) >= 80  # for the first look, and for the shards
-    assert np.quantile(held, 0.8) <= 1  # else 3 and more, up to 15
+    assert held.max() <= 8  # those read before the tasks that want them are known; else 14 to 19
 
 
 def test_workers_that_may_begin_no_task_are_named_with_the_remedy():

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from slackwater.dask.partitions import Overview, Partition, is_collection, look_at, numbers_of, overview
+from slackwater.dask.partitions import Look, Overview, Partition, is_collection, look_at, numbers_of, overview
 from slackwater.errors import ClusterError
 
 _SAMPLED = 8192  # rows of all partitions by which the form of the points is chosen,
@@ -78,11 +78,11 @@ def survey(client: Any, partitions: Sequence[Partition], moments: bool, seed: in
     sampled = max(_LEAST_SAMPLED, _SAMPLED // len(partitions))
 
     def submit(where: Where) -> list[Any]:
-        columns = computed(client, partitions, bool(where), **where)
+        given = computed(client, partitions, bool(where), **where)
         seeds = [[seed, number] for number in range(len(partitions))]
         # Before partitions still to be read, which would else pile up in memory.
         options = {"moments": moments, "sampled": sampled, "priority": 1, "pure": False}
-        return list(client.map(look_at, *columns, seeds, **options, **where))
+        return list(client.map(_look_at, given, seeds, **options, **where))
 
     return overview(results(client, submit, "a first look at the partitions", patience))
 
@@ -102,7 +102,7 @@ def rows_at(
     chosen = [rows[order][owners == k] - firsts[k] for k in used]
 
     def submit(where: Where) -> list[Any]:
-        (blocks,) = computed(client, [partitions[k][:1] for k in used], bool(where), **where)
+        blocks = computed(client, [partitions[k][:1] for k in used], bool(where), **where)
         return list(client.map(_take, blocks, chosen, priority=1, pure=False, **where))
 
     found = results(client, submit, "the rows of the support vectors", patience, silent)
@@ -110,26 +110,37 @@ def rows_at(
     return stacked[np.argsort(order)]
 
 
-def computed(client: Any, partitions: Sequence[Sequence[Any]], anew: bool, **where: Any) -> list[list[Any]]:
-    """Columns of partitions as what tasks can take: futures of what is computed on the cluster, arrays as they are.
+def computed(client: Any, partitions: Sequence[tuple[Any, ...]], anew: bool, **where: Any) -> list[Any]:
+    """Partitions as what tasks can take: futures of what is computed on the cluster, arrays as they are.
 
-    All are submitted at once: a submission takes as long as many a task. ``anew`` gives them other names, since a
-    silent worker may hold what has the names of before.
+    All are submitted at once: a submission takes as long as many a task. Each is one task, so that Dask computes one
+    after the other; else rows whose labels are not there yet would pile up in memory. ``anew`` gives them other names,
+    since a silent worker may hold what has the names of before.
     """
-    every = [part for each in partitions for part in each]
-    delayed = [part for part in every if is_collection(part)]
-    if anew and delayed:
-        from dask.graph_manipulation import clone
+    lazy = [any(map(is_collection, partition)) for partition in partitions]
+    if not any(lazy):
+        return list(partitions)
+    from dask.graph_manipulation import clone
 
-        delayed = [clone(each) for each in delayed]
-    futures = iter(client.compute(delayed, **where) if delayed else [])
-    known = [next(futures) if is_collection(part) else part for part in every]
-    width = len(partitions[0])
-    return [known[column::width] for column in range(width)]
+    from dask import delayed
+
+    together = delayed(_together, pure=False)
+    gathered = [together(*partition) for partition, of_dask in zip(partitions, lazy, strict=True) if of_dask]
+    futures = iter(client.compute([clone(each) for each in gathered] if anew else gathered, **where))
+    return [next(futures) if of_dask else part for part, of_dask in zip(partitions, lazy, strict=True)]
 
 
-def _take(X: Any, rows: NDArray[np.intp]) -> Any:
-    return numbers_of(X)[rows]
+def _together(*columns: Any) -> tuple[Any, ...]:
+    return columns
+
+
+def _look_at(partition: Partition, seed: Sequence[int], moments: bool, sampled: int) -> Look:
+    X, y, weights = partition
+    return look_at(X, y, weights, seed, moments, sampled)
+
+
+def _take(partition: tuple[Any, ...], rows: NDArray[np.intp]) -> Any:
+    return numbers_of(partition[0])[rows]
 
 
 def results(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.dask import allocator
-from slackwater.dask.partitions import codes_and_weights, numbers_of
+from slackwater.dask.partitions import Partition, codes_and_weights, numbers_of
 from slackwater.shards.examples import Gathering, OffGridError, Part, Rows, distinct_part
 from slackwater.shards.form import Form
 from slackwater.shards.shard import Plan, Shard, Size
@@ -102,10 +102,11 @@ class Host:
 
 
 def bring(
-    number: int, X: Any, y: Any, weights: Any, first: int, key: tuple[str, int], labelling: Labelling, form: Form
+    number: int, partition: Partition, first: int, key: tuple[str, int], labelling: Labelling, form: Form
 ) -> bool:
     """A task: a partition in the common form, to the host on this worker. False if it is off the grid."""
-    codes, weights = codes_and_weights(y, weights, labelling.classes, labelling.factors, labelling.floor)
+    X, y, given = partition
+    codes, weights = codes_and_weights(y, given, labelling.classes, labelling.factors, labelling.floor)
     try:
         part = distinct_part(Rows(numbers_of(X), codes, weights, first), form, Workers())
     except OffGridError:

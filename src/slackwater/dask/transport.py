@@ -258,22 +258,19 @@ class DaskTransport:
         """
         sources, worker = self.sources[making.shard], making.worker
         partitions = [source.partition for source in sources]
-        columns = [
-            [self._sent(part, worker) for part in column]
-            for column in computed(
-                self.client, partitions, bool(self.silent), workers=[worker], allow_other_workers=True
-            )
-        ]
+        where = {"workers": [worker], "allow_other_workers": True}
+        given = [self._sent(each, worker) for each in computed(self.client, partitions, bool(self.silent), **where)]
         firsts = [source.first for source in sources]
         task = partial(bring, key=making.key, labelling=self.labelling, form=self.plan.form)
         where = {"workers": [worker], "priority": 1, "pure": False}
-        return list(self.client.map(task, range(len(sources)), *columns, firsts, **where))
+        return list(self.client.map(task, range(len(sources)), given, firsts, **where))
 
     def _sent(self, part: Any, worker: str) -> Any:
-        """An array in memory here, sent to a worker; anything else as it is."""
-        if not hasattr(part, "shape"):
+        """A partition in memory here, sent to a worker; anything else as it is."""
+        if not isinstance(part, Partition):
             return part
-        return self.client.scatter(part, workers=[worker], hash=False, direct=False)
+        (sent,) = self.client.scatter([part], workers=[worker], hash=False, direct=False)
+        return sent
 
     # ---- workers
 
