@@ -124,9 +124,12 @@ def computed(client: Any, partitions: Sequence[tuple[Any, ...]], anew: bool, **w
 
     from dask import delayed
 
+    def renamed(column: Any) -> Any:  # one by one: of what is made of them, only the last task gets another name
+        return clone(column) if anew and is_collection(column) else column
+
     together = delayed(_together, pure=False)
-    gathered = [together(*partition) for partition, of_dask in zip(partitions, lazy, strict=True) if of_dask]
-    futures = iter(client.compute([clone(each) for each in gathered] if anew else gathered, **where))
+    used = [partition for partition, of_dask in zip(partitions, lazy, strict=True) if of_dask]
+    futures = iter(client.compute([together(*map(renamed, partition)) for partition in used], **where))
     return [next(futures) if of_dask else part for part, of_dask in zip(partitions, lazy, strict=True)]
 
 
