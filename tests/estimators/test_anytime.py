@@ -132,8 +132,9 @@ def pressed(fit, seconds):
 def test_ctrl_c_at_any_moment_leaves_a_fitted_estimator(way, moment, large):
     X, y, X_test, y_test = large
     model = WAYS[way].set_params(max_time=None, random_state=0)
-    if pressed(lambda: model.fit(X, y), moment) is None:
-        pytest.skip("the fit was over before")
+    took = pressed(lambda: model.fit(X, y), moment)
+    if took is None or (took < 0.1 and model.stop_reason_ == "tol"):
+        pytest.skip("the fit was over before, or just then")
     assert (model.stop_reason_, model.fit_status_) == ("interrupted", 1)
     assert model.score(X_test, y_test) > 0.55
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
