@@ -111,7 +111,7 @@ def test_random_labels_far_from_the_origin_cost_no_more_than_the_larger_class_ev
     constant = 2.0 * min((y == 0).sum(), (y == 1).sum())
     rounding = 0.1 if degree == 5 else 0.01  # of values of 1e20, which are not the same here and there
     assert primal(model, X, y, K) <= constant * (1.0 + rounding)
-    assert model.score(X, y) >= max((y == 0).mean(), (y == 1).mean()) - 0.02
+    assert model.score(X, y) >= max((y == 0).mean(), (y == 1).mean()) - max(0.02, rounding)
     assert sum(steps) <= 500
 
 
