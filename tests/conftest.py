@@ -1,5 +1,7 @@
 """Settings for all tests."""
 
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -13,3 +15,13 @@ settings.load_profile("slackwater")
 def same_chance_every_time():
     """An estimator without random_state asks NumPy's generator; each test finds that in the same state."""
     np.random.seed(0)  # noqa: NPY002 - the very generator that scikit-learn falls back on
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ctrl_c_is_heard():
+    """A shell has its background jobs ignore SIGINT, and Python then does: fits that Ctrl-C is to end would not."""
+    inherited = signal.getsignal(signal.SIGINT)
+    if inherited is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, inherited)
