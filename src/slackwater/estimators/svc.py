@@ -106,7 +106,7 @@ class SVC(AddsRows):
         Memory for all that holds kernel values, in MB. A fit adds at its peak no more than this,
         copies of X (at most four) and 96 MB. By default a sixth of the memory of the machine or
         container, a third for the nearly sparse matrix of a narrow kernel and for coordinates in a
-        span; taken as it is needed, and by default less where rows are soon computed again. It
+        subspace; taken as needed, and by default less where rows are soon computed again. It
         changes the time and the way to the model, which is as near to the optimum as ever; a
         strategy whose matrix does not fit is declined, or refused if it is forced.
     warm_start : bool, default=False
