@@ -191,10 +191,10 @@ class SVC(AddsRows):
         budget ended the fit.
     stop_reason_ : str
         "tol", "converged" (a subspace), "early_stopping", "max_iter", "max_kernel_evals",
-        "max_time", "stalled" (rounding does not let the gap close further: by blocks of rows 300
-        steps without progress, with the kernel matrix in memory a dual objective that rises by no
-        more than its rounding) or "interrupted": after Ctrl-C ``fit`` raises KeyboardInterrupt, and
-        the model reached is kept.
+        "max_time", "callback" (one of scikit-learn's said so), "stalled" (rounding does not let the
+        gap close further: by blocks of rows 300 steps without progress, with the kernel matrix in
+        memory a dual objective that rises by no more than its rounding) or "interrupted": after
+        Ctrl-C ``fit`` raises KeyboardInterrupt, and the model reached is kept.
     history_ : History, a dict of ndarray
         Prints as a table; ``history_.to_pandas()`` is a data frame. One entry for each assessment
         (each of the first twenty steps, then every third) and class: problem, step, evaluations,
