@@ -83,7 +83,7 @@ html_sidebars = {name: [] for name in ALONE}
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "slackwater", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/index": [], "scale": []},
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],
