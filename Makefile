@@ -71,6 +71,8 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/svccv.py
 	$(BIN)/python bench/warm.py
 	$(BIN)/python bench/predict.py
+	$(BIN)/python bench/certify.py
+	$(BIN)/python bench/classes.py
 	$(BIN)/python bench/small.py
 	$(BIN)/python bench/search.py
 	$(BIN)/python bench/conditioning.py

@@ -77,12 +77,13 @@ html_css_files = ["site.css"]
 html_favicon = "_static/mark.svg"
 html_copy_source = False
 html_show_sourcelink = False
-ALONE = ("index", "tour", "algorithm", "reproduction", "comparison/index", "gallery/index")  # nothing beside them
+# Nothing stands beside these.
+ALONE = ("index", "tour", "algorithm", "reproduction", "comparison/index", "measurements", "gallery/index")
 html_sidebars = {name: [] for name in ALONE}
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "slackwater", "image_light": "_static/mark.svg", "image_dark": "_static/mark.svg"},
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/index": [], "scale": []},
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,26 +19,29 @@ class Race(NamedTuple):
 
 
 def races(measurements: str) -> list[Race]:
-    """The rows of "How long does it take?", and scikit-learn's seconds from the sentence below it."""
-    adult = re.search(
-        r"same machine and run as `SVC` \(one seed\): Adult C = 1 ([\d.]+) s .*?C = 100 ([\d.]+) s", measurements
-    )
-    assert adult is not None
-    libsvm = {"Adult, C = 1": float(adult[1]), "Adult, C = 100": float(adult[2])}
-    table = measurements.split("| race | strategy | fit, s | oneDAL, s |")[1].split("\n\n")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    names = [row[0].split(", γ")[0] for row in rows]
+    """The rows of "How long does it take?", and scikit-learn's seconds from the table below it."""
+    theirs = {row[0]: row[1] for row in rows_of(measurements, "| race | scikit-learn, s |")}
     return [
-        Race(name, float(row[2]), float(row[3]), libsvm.get(name, float("nan")))
-        for name, row in zip(names, rows, strict=True)
+        Race(row[0].split(", γ")[0], float(row[2]), float(row[3]), seconds(theirs.get(row[0], "")))
+        for row in rows_of(measurements, "| race | strategy | fit, s | oneDAL, s |")
     ]
+
+
+def rows_of(text: str, header: str) -> list[list[str]]:
+    table = text.split(header)[1].split("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def seconds(cell: str) -> float:
+    """nan where a contestant was stopped, or did not take part."""
+    return float(cell) if cell.replace(".", "", 1).isdigit() else float("nan")
 
 
 def draw(found: list[Race], theme: str) -> None:
     """A line from our seconds to the others' for each race."""
     ink, ours, onedal, libsvm = THEMES[theme]
     plt.rcParams.update({"svg.hashsalt": "races", "text.color": ink, "xtick.color": ink, "ytick.color": ink})
-    figure, axis = plt.subplots(figsize=(7.2, 3.3), layout="constrained")
+    figure, axis = plt.subplots(figsize=(5.8, 3.4), layout="constrained")
     for place, race in enumerate(reversed(found)):
         axis.plot([race.ours, race.onedal], [place, place], color=onedal, linewidth=1.5, alpha=0.5, zorder=1)
         middle = (race.ours * race.onedal) ** 0.5
@@ -55,7 +57,7 @@ def draw(found: list[Race], theme: str) -> None:
     axis.spines[:].set_visible(False)
     axis.grid(axis="x", color=onedal, alpha=0.25)
     axis.tick_params(length=0)
-    axis.legend(loc="upper center", bbox_to_anchor=(0.36, 1.16), ncols=3, frameon=False)
+    axis.legend(loc="upper center", bbox_to_anchor=(0.3, 1.16), ncols=3, frameon=False)
     figure.savefig(HERE / f"races-{theme}.svg", transparent=True, metadata={"Date": None})
     plt.close(figure)
 

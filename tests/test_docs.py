@@ -133,6 +133,51 @@ def test_the_tables_of_races_say_what_was_measured():
         assert [float(cell) for cell in row[2:]] == pytest.approx(expected, rel=0.02), row[0]
 
 
+def _said(page, pattern):
+    """The numbers of a sentence."""
+    (found,) = re.findall(pattern, page.read_text())
+    return [float(number) for number in found]
+
+
+COMPARISON, MEASUREMENTS = ROOT / "docs" / "comparison" / "index.md", ROOT / "docs" / "measurements.md"
+
+
+def test_what_is_said_of_clusters_was_measured():
+    measured = _rows(MEASUREMENTS, "| task | one machine, s | one worker, s |")
+    assert [row[0].split()[0] for row in measured] == ["MNIST", "scaled", "Forest,"]
+    one_worker, of_two = float(measured[0][3]), [float(row[5]) for row in measured]
+    said = _said(COMPARISON, r"takes ([\d.]+) times as long as one machine .* are ([\d.]+) times .* and ([\d.]+) times")
+    assert said == pytest.approx([one_worker, of_two[0], of_two[2]], rel=0.02)
+    said = _said(MEASUREMENTS, r"two workers are ([\d.]+) to ([\d.]+) times as fast as one")
+    assert said == pytest.approx([min(of_two), max(of_two)], rel=0.02)
+
+
+def test_what_is_said_of_proofs_was_measured():
+    ratios = [float(row[3]) / float(row[2]) for row in _rows(MEASUREMENTS, "| race | strategy | fit, s | certify, s |")]
+    measured = [min(ratios), max(ratios)]
+    for page, pattern in (
+        (COMPARISON, r"`certify` takes ([\d.]+) to ([\d.]+) times"),
+        (MEASUREMENTS, r"takes ([\d.]+) to ([\d.]+) times as long as the fit"),
+        (MEASUREMENTS, r"a proof takes as long as ([\d.]+) to ([\d.]+) fits"),
+    ):
+        assert _said(page, pattern) == pytest.approx(measured, rel=0.03)
+
+
+def test_what_is_said_of_small_data_was_measured():
+    header = "| rows | slackwater, ms |"
+    tables = MEASUREMENTS.read_text().split(header)[1:]
+    rows = [line.split("|") for table in tables for line in table.splitlines() if line.startswith("| 200 ")]
+    medians, worst = [float(row[5]) for row in rows], [float(row[6]) for row in rows]
+    said = _said(COMPARISON, r"200 rows a fit takes ([\d.]+) to ([\d.]+) times .* and ([\d.]+) times at worst")
+    assert said == pytest.approx([min(medians), max(medians), max(worst)], rel=0.04)
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_scripts_and_tests_that_a_page_names_exist(page):
+    named = set(re.findall(r"\b(?:bench|tests)/[\w/]+\.py", page.read_text()))
+    assert not [path for path in sorted(named) if not (ROOT / path).exists()]
+
+
 def test_the_figure_of_the_races_is_that_of_the_table():
     draw = runpy.run_path(str(ROOT / "docs" / "draw_races.py"))
     found = draw["races"]((ROOT / "docs" / "measurements.md").read_text())

@@ -27,7 +27,7 @@ y = np.where(iris.target[kept] == 2, 1, -1)
 nu = 0.02
 
 # %%
-# The background is the decision value; the white line is the boundary.
+# The background is the decision value; the black line is the boundary.
 
 first, second = np.meshgrid(np.linspace(-2.5, 2.7, 200), np.linspace(-2.3, 2.4, 200))
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
@@ -36,7 +36,7 @@ for axis, steps in zip(axes, (3, 30, 3000), strict=True):
     values = model.decision_function(np.column_stack([first.ravel(), second.ravel()])).reshape(first.shape)
     limit = np.abs(values).max()
     axis.pcolormesh(first, second, values, cmap="RdBu_r", vmin=-limit, vmax=limit, alpha=0.5, rasterized=True)
-    axis.contour(first, second, values, levels=[0], colors="white", linewidths=2)
+    axis.contour(first, second, values, levels=[0], colors="black", linewidths=1.5)
     responses = y * model.decision_function(X) * model.margin_
     wet = responses <= level(responses, len(y) * nu)
     axis.scatter(*X[~wet].T, c=y[~wet], cmap="RdBu_r", s=14, vmin=-1, vmax=1)

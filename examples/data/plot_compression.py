@@ -26,8 +26,8 @@ projected = [model.compress(max_support=int(m)) for m in sizes]
 
 figure, axis = plt.subplots(figsize=(8, 4.4), layout="constrained")
 for models, name, colour in ((projected, "projected", "#e8590c"), (retrained, "trained anew", "#0b7285")):
-    accuracy = [100 * (each.predict(X_test) != y_test).mean() for each in models]
-    axis.plot([len(each.support_) for each in models], accuracy, "o-", color=colour, label=name)
+    errors = [100 * (each.predict(X_test) != y_test).mean() for each in models]
+    axis.plot([len(each.support_) for each in models], errors, "o-", color=colour, label=name)
 whole = 100 * (model.predict(X_test) != y_test).mean()
 label = f"all {len(model.support_)} support vectors"
 axis.axhline(whole, color="black", linestyle="--", linewidth=1, label=label)

@@ -50,10 +50,12 @@ def empty_environment(folder: Path) -> Path:
 
 
 def check_installed(distribution: Path, place: Path, *, typed: bool) -> None:
-    """Install with the command's extra into an empty environment and use it from an empty folder."""
+    """Install into an empty environment and use it from an empty folder: the library alone, then with the command."""
     python = empty_environment(place / "env")
-    run(python, "-m", "pip", "install", "--quiet", f"{distribution}[cli]", cwd=place)
+    run(python, "-m", "pip", "install", "--quiet", distribution, cwd=place)
     shutil.copy(HERE / "smoke.py", place)
+    run(python, "-I", "smoke.py", cwd=place)
+    run(python, "-m", "pip", "install", "--quiet", f"{distribution}[cli]", cwd=place)
     run(python, "-I", "smoke.py", "--command", cwd=place)
     if typed:
         run(python, "-m", "pip", "install", "--quiet", "mypy>=1.15", cwd=place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import assert_type
 
 import numpy as np
@@ -11,6 +12,8 @@ import slackwater
 from slackwater import SVC, SBPClassifier, load
 from slackwater.baselines import PegasosClassifier
 from slackwater.callbacks import Moment
+from slackwater.data_io import LabelledData, read_data
+from slackwater.path import SVCCV, SVMPath, svm_path
 from slackwater.water import level, level_and_bias
 
 X: NDArray[np.float64] = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -29,5 +32,10 @@ assert_type(model.save("model.npz"), None)
 assert_type(level(np.array([0.0, 1.0]), 1.0), float)
 assert_type(level_and_bias(np.array([0.0, 1.0]), np.array([1, -1]), 1.0), tuple[float, float])
 assert_type(slackwater.__version__, str)
+front = assert_type(svm_path(X, y, Cs=[0.1, 1.0]), SVMPath)
+assert_type(front.at(1.0), SVC)
+assert_type(SVCCV(Cs=[1.0], gammas=[0.5], cv=2).fit(X, y), SVCCV)
+Path("rows.svm").write_text("1 1:0.5\n2 1:1.5\n")
+assert_type(read_data("rows.svm"), LabelledData)
 again = load("model.npz")
 print(model.stop_reason_, paper.history_["gap"][-1], again.predict(X))

@@ -106,7 +106,7 @@ class SVC(AddsRows):
         Memory for all that holds kernel values, in MB. A fit adds at its peak no more than this,
         copies of X (at most four) and 96 MB. By default a sixth of the memory of the machine or
         container, a third for the nearly sparse matrix of a narrow kernel and for coordinates in a
-        span; taken as it is needed, and by default less where rows are soon computed again. It
+        subspace; taken as needed, and by default less where rows are soon computed again. It
         changes the time and the way to the model, which is as near to the optimum as ever; a
         strategy whose matrix does not fit is declined, or refused if it is forced.
     warm_start : bool, default=False
@@ -191,10 +191,10 @@ class SVC(AddsRows):
         budget ended the fit.
     stop_reason_ : str
         "tol", "converged" (a subspace), "early_stopping", "max_iter", "max_kernel_evals",
-        "max_time", "stalled" (rounding does not let the gap close further: by blocks of rows 300
-        steps without progress, with the kernel matrix in memory a dual objective that rises by no
-        more than its rounding) or "interrupted": after Ctrl-C ``fit`` raises KeyboardInterrupt, and
-        the model reached is kept.
+        "max_time", "callback" (one of scikit-learn's said so), "stalled" (rounding does not let the
+        gap close further: by blocks of rows 300 steps without progress, with the kernel matrix in
+        memory a dual objective that rises by no more than its rounding) or "interrupted": after
+        Ctrl-C ``fit`` raises KeyboardInterrupt, and the model reached is kept.
     history_ : History, a dict of ndarray
         Prints as a table; ``history_.to_pandas()`` is a data frame. One entry for each assessment
         (each of the first twenty steps, then every third) and class: problem, step, evaluations,
