@@ -22,7 +22,7 @@ LAYERS = [
     {"points"},
     {"kernels"},
     {"water", "gram", "examples", "objectives", "features"},
-    {"problem", "expansion", "prediction"},
+    {"problem", "expansion", "prediction", "linear_functions"},
     {"solvers.base", "stopping"},
     {"solvers", "tracing", "history", "progress", "checkpoint", "callbacks"},
     {"fitting"},

@@ -15,13 +15,15 @@ from slackwater.gram.precision import calls_for_double
 from slackwater.kernels.base import Kernel
 from slackwater.kernels.blocks import SUM_ROWS, combinations, in_type_of_values
 from slackwater.kernels.near_sums import NearSums
-from slackwater.points import DensePoints, Floats, GridPoints, Points, as_points, in_double
+from slackwater.linear_functions import LinearFunctions
+from slackwater.points import DensePoints, Floats, GridPoints, Points, Vectors, as_points, in_double
 from slackwater.points.grid import place_on
 from slackwater.votes import pair_number
 from slackwater.workers import Workers
 
 # To place a point on a grid, or to make a sparse one dense, takes as long as products with so many others save.
 _MIN_SUPPORT_TO_CONVERT = 200
+_MAX_WEIGHTS = 2**24  # numbers: of the functions of a linear kernel, in double precision 128 MB
 _MAX_DENSE_PAIRS = 64  # of classes, whose coefficients are multiplied as one matrix, most of which is zeros
 _MIN_PRODUCTS_SHARED = 2**22  # coordinates multiplied, for a second thread to be worth waking
 
@@ -177,6 +179,10 @@ class PreparedSupport:
         coefficients: NDArray[np.float64] | PairCoefficients,
         workers: Workers,
     ) -> NDArray[np.float64]:
+        if self._linear is not None and isinstance(points, Vectors):
+            dense = coefficients.dense if isinstance(coefficients, PairCoefficients) else coefficients
+            if dense.shape[0] * points.n_features <= _MAX_WEIGHTS:
+                return self._linear.values(points, dense, workers)
         if isinstance(coefficients, PairCoefficients):
             if coefficients.n_pairs > _MAX_DENSE_PAIRS:
                 both = self._quickest(points, support, workers)
@@ -211,6 +217,12 @@ class PreparedSupport:
     def _largest_value(self) -> float:
         """Of the kernel, at points like the support vectors."""
         return self.kernel.largest_value(as_points(self.support))
+
+    @cached_property
+    def _linear(self) -> LinearFunctions | None:
+        """Functions by their weights, where the kernel is an inner product."""
+        support = as_points(self.support) if self.kernel.is_inner_product else None
+        return LinearFunctions(support) if isinstance(support, Vectors) else None
 
     def _in_precision(self, double: bool, workers: Workers) -> _Prepared:
         found = self._prepared.get(double)

@@ -111,7 +111,9 @@ def test_sparse_rows_cannot_be_forced_on_another_kernel():
 
 def test_an_unknown_strategy_is_refused_with_those_there_are():
     X, y, _ = noisy(60)
-    with pytest.raises(ValueError, match="strategy must be one of auto, sparse_kernel, subspace, screening, exact"):
+    with pytest.raises(
+        ValueError, match="strategy must be one of auto, low_rank, sparse_kernel, subspace, screening, exact"
+    ):
         SVC(strategy="fast").fit(X, y)
 
 

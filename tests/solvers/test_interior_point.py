@@ -9,7 +9,7 @@ from sklearn import svm
 from problems import gaussian_gram, noisy_blobs
 from slackwater.solvers import _dual_loops
 from slackwater.solvers.coupling import Balanced, Free
-from slackwater.solvers.crossover import factorised
+from slackwater.solvers.crossover import Rows, factorised
 from slackwater.solvers.interior_point import solve_interior
 
 
@@ -85,7 +85,7 @@ def test_the_factor_is_that_of_the_centred_matrix():
     gram, _, _ = problem(0)
     factor = factorised(gram, free_bias=True)
     centring = np.eye(len(gram)) - 1.0 / len(gram)
-    np.testing.assert_allclose(factor.values @ factor.values.T, centring @ gram @ centring, atol=1e-12)
+    np.testing.assert_allclose(factor.rows.values @ factor.rows.values.T, centring @ gram @ centring, atol=1e-12)
 
 
 def test_a_matrix_of_zeros_has_no_optimum_to_go_to():
@@ -102,7 +102,7 @@ def test_it_ends_when_it_is_cut_short():
         return len(asked) == 3
 
     factor = factorised(gram, free_bias=True)
-    signed = labels[:, None] * factor.values
+    signed = Rows(labels[:, None] * factor.rows.values)
     found = solve_interior(signed, factor.noise, upper, labels.astype(float), cut_short)
     assert len(asked) == 3
     assert ((found.alpha > 0.0) & (found.alpha < upper)).all()

@@ -21,7 +21,7 @@ from slackwater.estimators.anytime import anytime_fit
 from slackwater.estimators.callback_support import CallbackSupport, FitTasks, with_callbacks
 from slackwater.estimators.documented import Documented
 from slackwater.estimators.going_on import GoesOn
-from slackwater.estimators.layout import length, one_or_all, read_only, support_columns
+from slackwater.estimators.layout import length, linear_weights, one_or_all, read_only, support_columns
 from slackwater.estimators.outcome import REMEDIES, known, short_of_gap, weakest_reason
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters
 from slackwater.estimators.portable import PortableClassifier
@@ -178,7 +178,7 @@ class KernelClassifier(GoesOn, CallbackSupport, Documented, PortableClassifier, 
     def coef_(self) -> NDArray[np.float64]:
         """Weights of the features, for the linear kernel only: other kernels have no finite w."""
         self._require_inner_product()
-        found: NDArray[np.float64] = read_only(self.dual_coef_ @ self.support_vectors_)
+        found: NDArray[np.float64] = read_only(linear_weights(self.dual_coef_, self.support_vectors_))
         return found
 
     @property

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from slackwater.linear_functions import weighted_sums
+from slackwater.points import DensePoints
+
 
 def like(container: Any, values: NDArray[np.float64]) -> Any:
     """The values as they are, or in the kind of sparse matrix that the container is."""
@@ -20,6 +23,13 @@ def read_only(values: Any) -> Any:
         values.sum_duplicates()  # which others would do in place
     (values.data if sparse.issparse(values) else values).flags.writeable = False
     return values
+
+
+def linear_weights(coefficients: Any, support_vectors: Any) -> Any:
+    """Σ_i a_i x_i for each row of coefficients; a sparse matrix where the support vectors are one."""
+    if sparse.issparse(coefficients) or sparse.issparse(support_vectors):
+        return coefficients @ support_vectors
+    return weighted_sums(DensePoints(support_vectors), coefficients)
 
 
 def one_or_all(values: list[float]) -> Any:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from slackwater.callbacks import Model
 from slackwater.estimators.certified import CertifiedClassifier, FittedProblems
-from slackwater.estimators.layout import length, like, read_only
+from slackwater.estimators.layout import length, like, linear_weights, read_only
 from slackwater.estimators.model_checks import require, require_array
 from slackwater.estimators.scales import scales, spread
 from slackwater.estimators.validation import check_rows, take
@@ -122,7 +122,7 @@ class OneVsOneClassifier(CertifiedClassifier):
             return super().coef_
         self._require_inner_product()
         shown = like(self.dual_coef_, PairCoefficients(super()._coefficients, self.n_support_).dense)
-        found: NDArray[np.float64] = read_only(shown @ self.support_vectors_)
+        found: NDArray[np.float64] = read_only(linear_weights(shown, self.support_vectors_))
         return found
 
     # ---- prediction

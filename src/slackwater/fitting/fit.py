@@ -1,14 +1,14 @@
 """How ``SVC`` is trained: by the first strategy that serves the data, or by the one that the user forces.
 
-The order is sparse_kernel, subspace, screening, exact. Where the gap is to be proven (a stated ``tol``), only
-sparse_kernel and exact are tried. Fits of few examples, and those that keep a state, count kernel evaluations or hold
-out examples, are exact. Measurements that speak for or against a strategy are decisions, which users see.
+The order is low_rank, sparse_kernel, subspace, screening, exact. Where the gap is to be proven (a stated ``tol``), only
+low_rank, sparse_kernel and exact are tried. Fits of few examples, and those that keep a state, count kernel evaluations
+or hold out examples, are exact. Measurements that speak for or against a strategy are decisions, which users see.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 import numpy as np
@@ -22,21 +22,21 @@ from slackwater.fitting.holdout import Holdout
 from slackwater.fitting.result import BinaryResult, FitResult
 from slackwater.fitting.sample import NAME as SAMPLE
 from slackwater.fitting.sample import Start, stays_in_force
-from slackwater.fitting.strategies import continued_subspace, exact, screening, sparse_kernel, subspace
+from slackwater.fitting.strategies import continued_subspace, exact, low_rank, screening, sparse_kernel, subspace
 from slackwater.fitting.warm_start import WarmStart
 from slackwater.fitting.working_set import bytes_for
-from slackwater.gram.features import Features
 from slackwater.solvers.stationary import StationaryBlocks
 
 ORDER = (sparse_kernel, subspace, screening, exact)
-STRATEGIES = tuple(strategy.NAME for strategy in ORDER)
+STRATEGIES = (low_rank.NAME, *(strategy.NAME for strategy in ORDER))
 PROVING = (sparse_kernel,)  # a stated gap, before the exact strategy does so from scratch
 
 
 def fit(context: FitContext) -> FitResult:
     """Train one model for each binary problem."""
     _require_possible(context)
-    if context.training_set.held_out.any() and not _keeps_all_responses(context):
+    by_features = low_rank.suits(context)
+    if context.training_set.held_out.any() and (by_features or not _keeps_all_responses(context)):
         context.holdout = Holdout(context.training_set, context.n_classes)
         context.training_set = context.holdout.training_set
     context.warm = _warm_start(context)
@@ -44,7 +44,7 @@ def fit(context: FitContext) -> FitResult:
     if not context.training_set.certified:
         result = _stationary(context)
     else:
-        result = _by_chunking(context) or _by_blocks(context)
+        result = (_by_features(context) if by_features else None) or _by_chunking(context) or _by_blocks(context)
     if context.journal is not None:
         context.journal.close(context.clock)
     if context.holdout is not None:
@@ -84,15 +84,26 @@ def _by_chunking(context: FitContext) -> FitResult | None:
     if first_working_set > features.cache_bytes:
         context.has_room(exact.NAME, "the first working set", first_working_set, features.cache_bytes)
         return None
-    return _chunked(context, features)
+    return _once(context, lambda: chunking.fit(context, features))
 
 
-def _chunked(context: FitContext, features: Features) -> FitResult | None:
-    """By chunking, or what a checkpoint says that came of it: it is soon done, and only its end is kept."""
+def _by_features(context: FitContext) -> FitResult | None:
+    """The exact solution by the features of a linear kernel; None where rounding prevents it."""
+
+    def solve() -> FitResult | None:
+        found = low_rank.attempt(context)
+        return None if found is None else FitResult(found, context.recorder)
+
+    result = _once(context, solve)
+    return None if result is None else result._replace(strategy=low_rank.NAME)
+
+
+def _once(context: FitContext, solve: Callable[[], FitResult | None]) -> FitResult | None:
+    """What is soon solved, or what a checkpoint says that came of it: only its end is kept."""
     kept = None if context.journal is None else context.journal.results()
     if kept is not None:
         return FitResult(kept, context.recorder)
-    found = chunking.fit(context, features)
+    found = solve()
     if found is not None and context.journal is not None:
         context.journal.keep_results(found.binary_results, context.training_set.n, context.clock)
     return found
@@ -118,7 +129,9 @@ def _require_possible(context: FitContext) -> None:
     if context.strategy in ("auto", exact.NAME):
         return
     hindrance = context.hindrance()
-    if context.stopping.tol is not None and context.strategy != sparse_kernel.NAME:
+    if context.strategy == low_rank.NAME and low_rank.vectors_of(context) is None:
+        hindrance = hindrance or "its kernel is no inner product of features. Use kernel='linear'"
+    if context.stopping.tol is not None and context.strategy not in (low_rank.NAME, sparse_kernel.NAME):
         hindrance = hindrance or "it proves no gap, and tol is to be proven: leave tol=None"
     if hindrance is not None:
         raise ValueError(

@@ -88,6 +88,15 @@ class PrecisionSettings:
 
 
 @dataclass(frozen=True)
+class LowRankSettings:
+    """The dual by the features of a linear kernel."""
+
+    min_examples: int = 3073  # with fewer, the kernel matrix is in memory and chunking as quick
+    max_features: int = 128
+    max_gap: float = 0.01  # that rounding may leave: beyond, kernel values may tell more
+
+
+@dataclass(frozen=True)
 class SparseKernelSettings:
     """Sparse rows of a kernel that is narrow compared with the spread of the data."""
 
@@ -208,6 +217,7 @@ class Settings:
     path: PathSettings = field(default_factory=PathSettings)
     pairs: PairSettings = field(default_factory=PairSettings)
     precision: PrecisionSettings = field(default_factory=PrecisionSettings)
+    low_rank: LowRankSettings = field(default_factory=LowRankSettings)
     sparse_kernel: SparseKernelSettings = field(default_factory=SparseKernelSettings)
     near_rows: NearRowsSettings = field(default_factory=NearRowsSettings)
     subspace: SubspaceSettings = field(default_factory=SubspaceSettings)

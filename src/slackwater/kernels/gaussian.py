@@ -251,7 +251,7 @@ class Gaussian(Kernel):
             return
         self._fill(left, right, out)
         if len(left_far) and len(right_far):
-            far = self._in_double(cast("Vectors", left.take(left_far)), cast("Vectors", right.take(right_far)))
+            far = self._in_double(left.take(left_far), right.take(right_far))
             out[np.ix_(left_far, right_far)] = far
 
     def _cancels_in_double(self, left: Vectors, right: Vectors) -> bool:

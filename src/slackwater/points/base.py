@@ -56,6 +56,12 @@ class Vectors(Points):
     tile_alignment: int = 1  # tiles of the right side had best begin at multiples of this
     _norms: SquaredNorms
 
+    @abstractmethod
+    def take(self, indices: Indices) -> Vectors: ...
+
+    @abstractmethod
+    def slice(self, start: int, stop: int) -> Vectors: ...
+
     @property
     def squared_norms(self) -> NDArray[np.float64]:
         """:math:`\\|x_i\\|^2` of every row; float64 whatever the data are."""
