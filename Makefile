@@ -76,6 +76,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python bench/small.py
 	$(BIN)/python bench/search.py
 	$(BIN)/python bench/conditioning.py
+	$(BIN)/python bench/linear.py
 	$(BIN)/python bench/parse.py
 	$(BIN)/python bench/race.py
 	$(BIN)/python bench/cluster.py

@@ -88,7 +88,7 @@ def train(
         str, typer.Option("--multi-class", help="ovo: one against one, or ovr: against the rest.")
     ] = "ovo",
     strategy: Annotated[
-        str, typer.Option("--strategy", help="auto, exact, sparse_kernel, subspace or screening.")
+        str, typer.Option("--strategy", help="auto, exact, low_rank, sparse_kernel, subspace or screening.")
     ] = "auto",
     break_ties: Annotated[bool, typer.Option("--break-ties", help="Let decision values decide equal votes.")] = False,
     cross_validation: Annotated[

@@ -40,7 +40,7 @@ class SVC(AddsRows):
 
     The parameters and attributes are those of scikit-learn's ``SVC``, and more. With ``tol`` the
     optimum is found to a proven relative gap. Without, training goes as far as the test error of
-    the optimum demands, by whichever of four strategies suits the data: ``strategy_`` names it,
+    the optimum demands, by whichever of five strategies suits the data: ``strategy_`` names it,
     ``decisions_`` says what was measured to choose it, and ``gap_`` how far the model can be from
     the optimum.
 
@@ -124,7 +124,7 @@ class SVC(AddsRows):
         that was not interrupted (same number of threads). Written whole or not at all, each 30
         seconds and after each stage; each pair of classes has a file of its own (``.0-1``, … added
         to the name), pairs of small classes none. ``max_iter`` then counts all steps.
-    strategy : {"auto", "exact", "sparse_kernel", "subspace", "screening"}, default="auto"
+    strategy : {"auto", "exact", "low_rank", "sparse_kernel", "subspace", "screening"}, default="auto"
         "auto" lets the data decide. Any other is taken whatever is measured; an error, if it cannot
         serve the data.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -209,7 +209,7 @@ class SVC(AddsRows):
     strategy; those of small classes are solved together. ``multi_class="ovr"`` trains each class
     against the rest, which is another optimum.
 
-    Four strategies find the model; ``strategy_`` names the one that did, ``decisions_`` what was
+    Five strategies find the model; ``strategy_`` names the one that did, ``decisions_`` what was
     measured to choose it:
 
     - ``"exact"``: the dual over all examples. Up to 3072 examples (16,384 of a pair of classes),
@@ -217,6 +217,9 @@ class SVC(AddsRows):
       by more than 1e-3, LIBSVM's tolerance, and as a rule to a gap of 1e-3. Else by blocks of
       kernel rows: with fewer than 8192 examples, a stated ``tol``, a precomputed kernel or
       ``max_kernel_evals``, to a proven gap (1e-4 by default).
+    - ``"low_rank"``: the linear kernel with more than 3072 examples of up to 128 features. The dual
+      by an interior-point method on the features themselves, to a proven gap, however badly they
+      are scaled. No kernel value is computed.
     - ``"sparse_kernel"``: a kernel that is narrow compared with the spread of the data has a nearly
       sparse matrix. The dual is solved on its values above 1e-4, and corrected for the others.
     - ``"subspace"``: where the optimum would have many support vectors (noisy labels, a smooth
