@@ -11,7 +11,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.dask.cluster import connected, direct, grouped, rows_at, survey
+from slackwater.dask.clients import TidyClient, connected, direct, tidy
+from slackwater.dask.cluster import grouped, known_workers, rows_at, survey
 from slackwater.dask.host import Labelling
 from slackwater.dask.partitions import partitions_of
 from slackwater.dask.transport import DaskTransport, OffGridAnywhereError, Source
@@ -46,15 +47,14 @@ class ClusterFit:
     def run(self) -> None:
         est = self.est
         _refuse(est)
-        with (
-            connected(est.client) as client,
-            direct(client, est.worker_timeout),
-            Workers(thread_count(est.n_jobs)) as workers,
-        ):
-            self._run_on(client, workers)
+        self.deadline = Deadline(Clock(), math.inf if est.max_time is None else float(est.max_time))
+        with connected(est.client) as client, Workers(thread_count(est.n_jobs)) as workers:
+            known = list(known_workers(client, est.worker_timeout, "the cluster's workers"))
+            with direct(client, next(iter(known), None)), tidy(client) as tidied:
+                self._run_on(tidied, workers, max(len(known), 1))
 
-    def _run_on(self, client: Any, workers: Workers) -> None:
-        est, n_workers = self.est, max(len(client.nthreads()), 1)
+    def _run_on(self, client: TidyClient, workers: Workers, n_workers: int) -> None:
+        est = self.est
         self.partitions = partitions_of(self.X, self.y, self.sample_weight, n_workers)
         self.seed = est._seed()
         self.overview = survey(client, self.partitions, est.gamma == "scale", self.seed, est.worker_timeout)
@@ -84,7 +84,7 @@ class ClusterFit:
             )
         return kernel
 
-    def _transport(self, client: Any, n_workers: int, workers: Workers) -> DaskTransport:
+    def _transport(self, client: TidyClient, n_workers: int, workers: Workers) -> DaskTransport:
         """Shards on the workers, in the form that a sample suggests, or else in one that takes any points."""
         est, view = self.est, self.overview
         solver = est._solver(len(view.classes))
@@ -129,7 +129,7 @@ class ClusterFit:
 
     # ---- training
 
-    def _train(self, client: Any, transport: DaskTransport, workers: Workers) -> None:
+    def _train(self, client: TidyClient, transport: DaskTransport, workers: Workers) -> None:
         est, view = self.est, self.overview
         tasks = FitTasks(est, self.X, self.y, self.sample_weight)
         session = Session(transport, transport.plan, EvaluationLedger(), workers)
@@ -146,26 +146,28 @@ class ClusterFit:
         training_set = cast("TrainingSet", ShardedSet(session, problems, max(each.n for each in problems)))
         n_classes = len(view.classes)
         est._check_affordable(cast("Any", solver), training_set, n_classes)
-        deadline = Deadline(Clock(), math.inf if est.max_time is None else float(est.max_time))
+        deadline = self.deadline
         context = est._context(cast("Any", solver), training_set, n_classes, self.seed, deadline)
         tasks.watch(context, lambda models: self._attributes(client, session, models))
-        with context.interruptible():
-            result = fit(context)
-        self._keep_model(est, client, session, [each.expansion for each in result.binary_results])
-        est._keep_account(training_set, result)
-        context.done()
+        try:
+            with context.interruptible():
+                result = fit(context)
+                self._keep_model(est, client, session, [each.expansion for each in result.binary_results])
+                est._keep_account(training_set, result)
+        finally:
+            context.done()
         tasks.end(lambda: dict(vars(est)))
         if deadline.interrupted.is_set():
             raise KeyboardInterrupt(words_of_interrupt(est))
         warn_unless_converged(est, result.binary_results)
 
-    def _attributes(self, client: Any, session: Session, models: Any) -> dict[str, Any]:
+    def _attributes(self, client: TidyClient, session: Session, models: Any) -> dict[str, Any]:
         """The fitted attributes of models that training has come to."""
         shown = copy.copy(self.est)
         self._keep_model(shown, client, session, models)
         return dict(vars(shown))
 
-    def _keep_model(self, est: Any, client: Any, session: Any, expansions: Any) -> None:
+    def _keep_model(self, est: Any, client: TidyClient, session: Any, expansions: Any) -> None:
         """As any other estimator of its kind keeps it."""
         view = self.overview
         support, model = support_of(expansions, session)
@@ -203,12 +205,6 @@ def _refuse(est: Any) -> None:
             "strategy",
             "'auto', 'exact' or 'subspace' on a cluster",
             "Leave strategy='auto'",
-        ),
-        (
-            est.multi_class == "ovr" and est.decision_function_shape == "ovo",
-            "decision_function_shape",
-            "'ovr' with multi_class='ovr'",
-            "There are no pairs of classes. Use multi_class='ovo'",
         ),
     ]
     for applies, name, rule, remedy in refusals:

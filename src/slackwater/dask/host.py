@@ -21,6 +21,10 @@ from slackwater.workers import Workers
 _HOSTS: weakref.WeakValueDictionary[tuple[str, int], Host] = weakref.WeakValueDictionary()
 
 
+class HostGoneError(OSError):
+    """A task has come to a worker where its shard is not, or no more."""
+
+
 class Assignment(NamedTuple):
     """What a host is to hold."""
 
@@ -111,5 +115,8 @@ def bring(
         part = distinct_part(Rows(numbers_of(X), codes, weights, first), form, Workers())
     except OffGridError:
         return False
-    _HOSTS[key].add(number, part)
+    host = _HOSTS.get(key)
+    if host is None:
+        raise HostGoneError(f"shard {key[1]} is not on this worker")
+    host.add(number, part)
     return True

@@ -1,0 +1,98 @@
+"""What a fit leaves on a cluster: nothing, however it ends."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from slackwater.dask import SVC
+
+da = pytest.importorskip("dask.array")
+pytestmark = pytest.mark.filterwarnings("default")  # of Dask and what it uses
+PARAMETERS = {"C": 2.0, "gamma": 2.0, "tol": 1e-4}
+
+
+@pytest.fixture
+def no_collector():
+    """Python frees what nothing names, and no cycles: these may wait for long."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def in_chunks(X, y, size=300):
+    return da.from_array(X, chunks=(size, -1)), da.from_array(y, chunks=size)
+
+
+def left_on(client):
+    """Tasks that the scheduler knows of, and shards in the workers' memory; after a moment to free them."""
+
+    def held(dask_worker):
+        from slackwater.dask.host import _HOSTS
+
+        return len(_HOSTS) + len(dask_worker.state.actors) + len(dask_worker.data)
+
+    deadline = time.monotonic() + 10.0
+    while True:
+        tasks = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+        found = tasks, sum(client.run(held).values()), len(client.futures)
+        if found == (0, 0, 0) or time.monotonic() > deadline:
+            return found
+        time.sleep(0.1)
+
+
+def test_fits_leave_nothing_on_the_workers(client, no_collector):
+    X, y = make_moons(900, noise=0.3, random_state=0)
+    for _ in range(3):
+        SVC(**PARAMETERS).fit(*in_chunks(X, y))
+    SVC(**PARAMETERS).fit(X, y)
+    assert left_on(client) == (0, 0, 0)
+
+
+def test_fits_that_fail_leave_nothing_on_the_workers(client, no_collector, tmp_path):
+    X, y = make_moons(900, noise=0.3, random_state=0)
+    count = str(tmp_path / "count")
+
+    def fails(block, path, after):
+        import os
+
+        with open(path, "a") as file:
+            file.write("x")
+        if os.path.getsize(path) > after:
+            raise RuntimeError("the disk is on fire")
+        return block
+
+    for after in (0, 5):  # at the first look, and as shards are made
+        (tmp_path / "count").write_text("")
+        rows = in_chunks(X, y)[0].map_blocks(fails, count, after, meta=np.empty((0, 2)))
+        with pytest.raises(RuntimeError, match="on fire"):
+            SVC(**PARAMETERS).fit(rows, in_chunks(X, y)[1])
+    assert left_on(client) == (0, 0, 0)
+
+
+def test_two_fits_of_one_client_do_not_disturb_each_other(client):
+    X, y = make_moons(900, noise=0.3, random_state=0)
+    before, found = client.direct_to_workers, {}
+
+    def fit(C):
+        model = SVC(**{**PARAMETERS, "C": C})
+        model.client = client
+        found[C] = model.fit(*in_chunks(X, y))
+
+    threads = [threading.Thread(target=fit, args=(C,)) for C in (1.0, 3.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    for C, model in found.items():
+        alone = SVC(**{**PARAMETERS, "C": C}).fit(*in_chunks(X, y))
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-6)
+    assert len(found) == 2
+    assert client.direct_to_workers == before
+    assert left_on(client) == (0, 0, 0)
