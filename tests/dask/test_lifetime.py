@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import threading
 import time
 
@@ -11,7 +12,11 @@ import pytest
 from sklearn.datasets import make_moons
 
 from slackwater.dask import SVC
+from slackwater.dask import fit as fit_module
+from slackwater.errors import ClusterError
+from slackwater.tracing import watched_by
 
+distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 pytestmark = pytest.mark.filterwarnings("default")  # of Dask and what it uses
 PARAMETERS = {"C": 2.0, "gamma": 2.0, "tol": 1e-4}
@@ -74,6 +79,81 @@ def test_fits_that_fail_leave_nothing_on_the_workers(client, no_collector, tmp_p
         with pytest.raises(RuntimeError, match="on fire"):
             SVC(**PARAMETERS).fit(rows, in_chunks(X, y)[1])
     assert left_on(client) == (0, 0, 0)
+
+
+def test_a_client_that_is_closed_in_mid_fit_is_named(client):
+    """At the first look at the partitions, and in training."""
+    X, y = make_moons(3000, noise=0.3, random_state=0)
+
+    def slowly(block):
+        import time
+
+        time.sleep(0.2)
+        return block
+
+    rows = in_chunks(X, y)[0].map_blocks(slowly, meta=np.empty((0, 2)))
+    for after in (0.5, 3.5):
+        model = SVC(**{**PARAMETERS, "tol": 0.0}, max_iter=-1, max_time=30.0, worker_timeout=5.0)
+        model.client = distributed.Client(client.scheduler.address, set_as_default=False)
+        closing = threading.Timer(after, model.client.close)
+        closing.start()
+        began = time.monotonic()
+        with pytest.raises(ClusterError):
+            model.fit(rows, in_chunks(X, y)[1])
+        assert time.monotonic() - began < after + 10.0
+        closing.join()
+    assert left_on(client) == (0, 0, 0)
+
+
+def test_ctrl_c_in_mid_fit_leaves_the_model_and_nothing_on_the_workers(client):
+    X, y = make_moons(900, noise=0.3, random_state=0)
+    model = SVC(**{**PARAMETERS, "tol": 0.0}, max_iter=-1, max_time=60.0)
+    rounds = AtRound(3)
+    with watched_by(rounds), pytest.raises(KeyboardInterrupt, match="model reached is kept"):
+        model.fit(*in_chunks(X, y))
+    assert model.stop_reason_ == "interrupted"
+    assert model.score(X, y) > 0.8
+    assert left_on(client) == (0, 0, 0)
+
+
+def test_ctrl_c_as_support_vectors_are_fetched_leaves_the_model(client, monkeypatch):
+    X, y = make_moons(900, noise=0.3, random_state=0)
+    fetch = fit_module.rows_at
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return fetch(*arguments)
+
+    monkeypatch.setattr(fit_module, "rows_at", interrupted)
+    model = SVC(**PARAMETERS)
+    with pytest.raises(KeyboardInterrupt, match="model reached is kept"):
+        model.fit(*in_chunks(X, y))
+    assert model.stop_reason_ == "tol"
+    assert model.score(X, y) > 0.8
+
+
+class AtRound:
+    """Presses Ctrl-C at an assessment of a number."""
+
+    def __init__(self, left):
+        self.left = left
+
+    def assessed(self, row):
+        self.left -= 1
+        if self.left == 0:
+            signal.raise_signal(signal.SIGINT)
+
+    def tick(self, progress):
+        pass
+
+    def ended(self):
+        pass
+
+    def staged(self, name):
+        pass
+
+    def done(self):
+        pass
 
 
 def test_two_fits_of_one_client_do_not_disturb_each_other(client):

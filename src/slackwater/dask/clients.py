@@ -58,6 +58,22 @@ def _usable(client: Any) -> Any:
     return client
 
 
+@contextmanager
+def closing_named(client: Any) -> Iterator[None]:
+    """Say what has happened where a client is closed while it is at work."""
+    try:
+        yield
+    except ClusterError:
+        raise
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise ClusterError(
+            f"the client was {client.status} during the fit, by close() or because its scheduler is gone "
+            f"({type(error).__name__}: {error}). Make another Client, then fit; a checkpoint is intact."
+        ) from error
+
+
 class TidyClient:
     """A client, and the futures that a fit has of it, which are let go of when the fit is over.
 

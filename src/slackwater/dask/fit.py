@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.dask.clients import TidyClient, connected, direct, tidy
+from slackwater.dask.clients import TidyClient, closing_named, connected, direct, tidy
 from slackwater.dask.cluster import grouped, known_workers, rows_at, survey
 from slackwater.dask.host import Labelling
 from slackwater.dask.partitions import partitions_of
@@ -56,7 +56,7 @@ class ClusterFit:
         self.watchers: list[Callback] = [*progress_of(est), *onlookers()]
         with connected(est.client) as client, Workers(thread_count(est.n_jobs)) as workers, self._shown():
             known = list(known_workers(client, est.worker_timeout, "the cluster's workers"))
-            with direct(client, next(iter(known), None)), tidy(client) as tidied:
+            with closing_named(client), direct(client, next(iter(known), None)), tidy(client) as tidied:
                 self._run_on(tidied, workers, max(len(known), 1))
 
     @contextmanager
