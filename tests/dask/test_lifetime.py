@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import threading
 import time
+import types
+import warnings
 
 import numpy as np
 import pytest
@@ -176,3 +179,51 @@ def test_two_fits_of_one_client_do_not_disturb_each_other(client):
     assert len(found) == 2
     assert client.direct_to_workers == before
     assert left_on(client) == (0, 0, 0)
+
+
+def test_rows_on_disk_are_in_the_workers_own_folder_and_gone_after_the_fit(client):
+    X, y = make_moons(900, noise=0.3, random_state=0)
+    seen = set()
+
+    def folders_of(dask_worker):  # travels whole: workers do not know this module
+        from pathlib import Path
+
+        return [str(each) for each in Path(dask_worker.local_directory).glob("slackwater-*")]
+
+    class Looking(AtRound):
+        def assessed(self, row):
+            for folders in client.run(folders_of).values():  # of each worker
+                seen.update(folders)
+
+    with watched_by(Looking(0)):
+        SVC(**PARAMETERS, on_disk=True).fit(*in_chunks(X, y))
+    assert len(seen) == 2
+    assert left_on(client) == (0, 0, 0)
+    assert not any(map(os.path.exists, seen))
+
+
+def test_a_host_removes_its_folder_itself():
+    from slackwater.dask.host import Assignment, Host
+
+    plan = types.SimpleNamespace(form=None, n_classes=2)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        host = Host(Assignment(("fit", 0), 0, plan, 0, 0, True, 1, 0))
+        folder = host._folder.name
+        assert os.path.exists(folder)
+        del host
+    assert not os.path.exists(folder)
+    assert told == []  # Python tells of folders that are left to it
+
+
+def test_a_fit_in_a_task_leaves_its_thread_to_the_tasks_that_it_waits_for():
+    X, y = make_moons(900, noise=0.3, random_state=0)
+
+    def fit_here(X, y):
+        from slackwater.dask import SVC
+
+        return [SVC(gamma=2.0).fit(X, y).score(X, y) for _ in range(2)]
+
+    of_its_own = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "set_as_default": False}
+    with distributed.Client(**of_its_own) as alone:
+        assert min(alone.submit(fit_here, X, y).result(timeout=60)) > 0.9

@@ -41,10 +41,27 @@ def connected(given: Any) -> Iterator[Any]:
     except ValueError:
         current = None
     if current is not None:
-        yield _usable(current)
+        with _beside_its_task():
+            yield _usable(current)
         return
     with LocalCluster(dashboard_address=":0") as local, Client(local) as client:
         yield client
+
+
+@contextmanager
+def _beside_its_task() -> Iterator[None]:
+    """Let a fit that is itself a task of the cluster leave its thread to the tasks that it waits for."""
+    from distributed import rejoin, secede
+
+    try:
+        secede()
+    except (ValueError, KeyError):  # no task, or one that has done so already
+        yield
+        return
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 def _usable(client: Any) -> Any:

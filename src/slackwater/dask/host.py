@@ -61,8 +61,10 @@ class Host:
         self._parts: dict[int, Part | None] = {}
         self._shard: Shard | None = None
         self._workers = Workers(assignment.threads)
-        self._folder = tempfile.TemporaryDirectory(prefix="slackwater-") if assignment.on_disk else None
+        self._folder = _folder() if assignment.on_disk else None
         where, plan = None if self._folder is None else Path(self._folder.name), assignment.plan
+        if self._folder is not None:
+            weakref.finalize(self, self._folder.cleanup)
         self._gathering = Gathering(plan.form, plan.n_classes, where)
         _HOSTS[assignment.key] = self
 
@@ -103,6 +105,17 @@ class Host:
                 return Outcome(getattr(self._shard, method)(*arguments), None)
         except Exception as error:
             return Outcome(None, error)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder in the worker's own, which Dask removes where a worker is killed before it can."""
+    from distributed import get_worker
+
+    try:
+        where = get_worker().local_directory
+    except ValueError:  # not on a worker
+        where = None
+    return tempfile.TemporaryDirectory(prefix="slackwater-", dir=where)
 
 
 def bring(
