@@ -253,3 +253,18 @@ def test_clients_that_cannot_be_waited_for_are_refused(client, data):
         model.client = other
     with pytest.raises(ClusterError, match="client must be connected, got one that is closed"):
         model.fit(*data)
+
+
+def test_a_script_that_worker_processes_cannot_import_is_told_what_it_lacks(monkeypatch, data):
+    """Python refuses to start processes of a script that starts them as it is imported."""
+
+    def refused(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    def nobody():
+        raise ValueError("no client")
+
+    monkeypatch.setattr(distributed, "get_client", nobody)
+    monkeypatch.setattr(distributed, "LocalCluster", refused)
+    with pytest.raises(ClusterError, match=r"could be started.*Nanny.*if __name__ == .__main__"):
+        SVC(**PARAMETERS).fit(*data)

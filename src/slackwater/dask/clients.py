@@ -44,7 +44,15 @@ def connected(given: Any) -> Iterator[Any]:
         with _beside_its_task():
             yield _usable(current)
         return
-    with LocalCluster(dashboard_address=":0") as local, Client(local) as client:
+    try:
+        local = LocalCluster(dashboard_address=":0")
+    except RuntimeError as error:
+        raise ClusterError(
+            f"no cluster could be started on this machine ({error}). Where fit is called by a script, that has to be "
+            "below 'if __name__ == \"__main__\":', since worker processes import the script. Or make a Client of a "
+            "cluster before fit."
+        ) from error
+    with local, Client(local) as client:
         yield client
 
 

@@ -136,12 +136,8 @@ multi_class, decision_function_shape, break_ties, n_jobs, verbose, random_state 
 
 
 def _in_memory(*values: Any) -> tuple[Any, ...]:
-    """What Dask collections come to, all computed together; anything else as it is."""
-    if not any(map(is_collection, values)):
-        return values
-    import dask
-
-    return tuple(dask.compute(*values))
+    """What Dask collections come to, one by one, since they may be of several kinds; anything else as it is."""
+    return tuple(each.compute() if is_collection(each) else each for each in values)
 
 
 _OWN = ("worker_timeout", "on_disk", "client", "cluster_log_", "_prediction")
