@@ -109,24 +109,21 @@ def test_progress_tells_of_partitions_shards_and_support_vectors(client, data):
     assert min(places) >= 0
 
 
-@pytest.mark.parametrize("strategy", ["auto", "exact", "subspace"])
-def test_a_limit_of_time_is_that_of_the_whole_fit(client, data, strategy):
-    """Partitions take a quarter of a second, for statistics, for the shards and for the support vectors."""
+def test_a_limit_of_time_is_that_of_the_whole_fit(client, data):
+    """Four partitions take half a second each, for statistics, for the shards and for the support vectors: 3 s."""
     X, y = data
-    SVC(**PARAMETERS, strategy=strategy, max_time=0.1).fit(*in_chunks(X, y))  # loops are compiled, workers warm
+    SVC(**PARAMETERS, strategy="exact", max_time=0.1).fit(*in_chunks(X, y))  # loops are compiled, workers warm
 
     def slowly(block):
         import time
 
-        time.sleep(0.25)
+        time.sleep(0.5)
         return block
 
     rows = in_chunks(X, y)[0].map_blocks(slowly, meta=np.empty((0, 20)))
     began = time.monotonic()
-    model = SVC(**PARAMETERS, strategy=strategy, tol=0.0 if strategy == "exact" else None, max_iter=-1, max_time=2.5)
-    model.fit(rows, in_chunks(X, y)[1])
-    assert time.monotonic() - began < 3.0
-    assert model.score(X, y) > 0.85
-    assert model.history_["seconds"][0] > 1.0  # the clock runs from the beginning
-    if strategy == "exact":
-        assert model.stop_reason_ == "max_time"
+    model = SVC(**PARAMETERS, strategy="exact", tol=0.0, max_iter=-1, max_time=5.0).fit(rows, in_chunks(X, y)[1])
+    assert time.monotonic() - began < 6.5  # 8 where neither reading is part of it; on a busy machine
+    assert model.stop_reason_ == "max_time"
+    assert model.history_["seconds"][0] > 2.0  # the clock runs from the beginning
+    assert model.history_["seconds"][-1] < 4.5  # and time is kept for the end
