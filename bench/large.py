@@ -68,7 +68,7 @@ def main() -> None:
     print(model.decisions_)
     print(
         f"{X.shape[0]:,} x {arguments.features}: {seconds:.0f} s, "
-        f"{model.history_['seconds'][-1]:.0f} s of it training, "
+        f"the last look at the model after {model.history_['seconds'][-1]:.0f} s, "
         f"{model.strategy_}, {model.stop_reason_}, gap {model.gap_:.2g}, {len(model.support_)} support vectors, "
         f"error {100 * (1 - model.score(test[:20000], truth[:20000])):.2f} %, workers {max(peaks) / 1e9:.2f} GB each, "
         f"driver {mine:.2f} GB"

@@ -99,6 +99,8 @@ def _by_key(keys: NDArray[np.float64], groups: NDArray[np.intp], used: NDArray[n
 def _starts_of_runs(
     points: Vectors, keys: NDArray[np.float64], groups: NDArray[np.intp], ranked: NDArray[np.intp]
 ) -> NDArray[np.intp]:
+    if len(ranked) == 0:
+        return np.empty(0, np.intp)
     same = (np.diff(keys[ranked]) == 0) & (np.diff(groups[ranked]) == 0)
     suspects = np.flatnonzero(same)
     same[suspects] = _equal_rows(points, ranked[suspects], ranked[suspects + 1])

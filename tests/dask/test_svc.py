@@ -19,7 +19,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import slackwater
 from slackwater.dask import SVC, cluster
-from slackwater.dask.cluster import direct, grouped
+from slackwater.dask.clients import direct
+from slackwater.dask.cluster import grouped
 from slackwater.dask.partitions import look_at, overview
 from slackwater.errors import CheckpointError, ClusterError
 
@@ -100,9 +101,14 @@ def test_objective_and_test_error_are_those_of_the_single_machine(client, parts)
 
 
 def test_a_fit_leaves_the_client_as_it_was(client):
-    before = client.direct_to_workers
-    with direct(client, 10.0):
-        assert client.direct_to_workers is True  # on this machine workers can be reached
+    before, worker = client.direct_to_workers, next(iter(client.nthreads()))
+    first, second = direct(client, worker), direct(client, worker)
+    first.__enter__()
+    assert client.direct_to_workers is True  # on this machine workers can be reached
+    second.__enter__()  # of another thread
+    first.__exit__(None, None, None)
+    assert client.direct_to_workers is True
+    second.__exit__(None, None, None)
     assert client.direct_to_workers == before
 
 

@@ -1,13 +1,12 @@
-"""From the user's collections to shards on a cluster: which client, what the data are, where they go."""
+"""What the user's data are, and tasks on a cluster that ask them: survey, rows, and waiting for both."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,58 +18,13 @@ from slackwater.errors import ClusterError
 
 _SAMPLED = 8192  # rows of all partitions by which the form of the points is chosen,
 _LEAST_SAMPLED = 16  # and of each
+_WORDS = 500  # characters of an error that are told: some show the rows
 _GLANCE = 2.0  # seconds between two looks at the cluster while tasks run
 _LAST_CALL = 10.0  # seconds in which workers that seem silent are asked again: some computations hold an interpreter up
 _IDLE = 10.0  # per cent of a core that a worker takes which computes nothing
 _MORE_MEMORY = "Give workers more memory (memory_limit), or X smaller partitions (rechunk, repartition)"
 
 Where = dict[str, Any]  # restrictions of tasks to workers, as Dask takes them
-
-
-@contextmanager
-def connected(given: Any) -> Iterator[Any]:
-    """The client to use: the one given, the current one, or one of a cluster on this machine, for as long as needed."""
-    try:
-        from distributed import Client, LocalCluster, get_client
-    except ImportError as error:
-        raise ImportError(
-            'slackwater.dask.SVC needs Dask to train: pip install "slackwater[dask]". A fitted model predicts without.'
-        ) from error
-    if given is not None:
-        with given.as_current():  # which parts of Dask ask for
-            yield given
-        return
-    try:
-        current = get_client()
-    except ValueError:
-        current = None
-    if current is not None:
-        yield current
-        return
-    with LocalCluster(dashboard_address=":0") as local, Client(local) as client:
-        yield client
-
-
-@contextmanager
-def direct(client: Any, patience: float) -> Iterator[None]:
-    """Let messages go to the workers themselves where they can be reached from here, not through the scheduler.
-
-    They pass half as many sockets then; the scheduler's process, often this one, need not handle them.
-    """
-    before, workers = client.direct_to_workers, list(_workers(client, patience, "the cluster's workers"))
-    client.direct_to_workers = bool(workers) and client.sync(_reachable, client, workers[0])
-    try:
-        yield
-    finally:
-        client.direct_to_workers = before
-
-
-async def _reachable(client: Any, worker: str) -> bool:
-    try:
-        await asyncio.wait_for(client.rpc(worker).identity(), _GLANCE)
-    except Exception:  # whatever a network between them raises
-        return False
-    return True
 
 
 def survey(client: Any, partitions: Sequence[Partition], moments: bool, seed: int, patience: float) -> Overview:
@@ -139,7 +93,12 @@ def _together(*columns: Any) -> tuple[Any, ...]:
 
 def _look_at(partition: Partition, seed: Sequence[int], moments: bool, sampled: int) -> Look:
     X, y, weights = partition
-    return look_at(X, y, weights, seed, moments, sampled)
+    try:
+        return look_at(X, y, weights, seed, moments, sampled)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        words = str(error).strip()[:_WORDS].rstrip(".")
+        raise kind(f"{words} (in partition {seed[-1]} of X).") from error
 
 
 def _take(partition: tuple[Any, ...], rows: NDArray[np.intp]) -> Any:
@@ -172,7 +131,7 @@ def results(
         if finished > done:
             done, since = finished, time.monotonic()
         elif time.monotonic() - since > patience:
-            workers = _workers(client, patience, what)
+            workers = known_workers(client, patience, what)
             if not workers:
                 raise ClusterError(f"no worker came within {patience:g} s for {what}. Start workers, then fit again.")
             starved = [each for each, state in workers.items() if is_starved(state)]
@@ -240,11 +199,11 @@ def _elsewhere(client: Any, silent: Collection[str], patience: float, what: str)
     """How to keep tasks away from silent workers, as long as there are others."""
     if not silent:
         return {}
-    others = [each for each in _workers(client, patience, what) if each not in silent]
+    others = [each for each in known_workers(client, patience, what) if each not in silent]
     return {"workers": others} if others else {}
 
 
-def _workers(client: Any, patience: float, what: str) -> dict[str, Any]:
+def known_workers(client: Any, patience: float, what: str) -> dict[str, Any]:
     """What the scheduler knows of each worker, by address."""
     try:
         return workers_of(client, patience)

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from slackwater.dask.fit import ClusterFit
 from slackwater.dask.partitions import is_collection
@@ -92,12 +95,14 @@ multi_class, decision_function_shape, break_ties, n_jobs, verbose, random_state 
         """The class of each row of X; a lazy Dask array where X is a Dask collection."""
         if not is_collection(X):
             return super().predict(X)
+        check_is_fitted(self)
         return lazily(self.to_local(), "predict", X, None, self.classes_.dtype)
 
     def decision_function(self, X: Any) -> Any:
         """Values of the decision function; a lazy Dask array where X is a Dask collection."""
         if not is_collection(X):
             return super().decision_function(X)
+        check_is_fitted(self)
         k = len(self.classes_)
         in_pairs = self._in_pairs and self.decision_function_shape == "ovo"
         columns = None if k == 2 else k * (k - 1) // 2 if in_pairs else k
@@ -105,12 +110,12 @@ multi_class, decision_function_shape, break_ties, n_jobs, verbose, random_state 
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy; computed at once, also of Dask collections."""
-        if not is_collection(X):
-            return float(super().score(X, y, sample_weight))
-        predicted = self.predict(X).compute()
-        values = [each.compute() if is_collection(each) else each for each in (y, sample_weight)]
-        right = np.asarray(values[0]) == predicted
-        return float(np.average(right, weights=None if values[1] is None else np.asarray(values[1])))
+        predicted, y, sample_weight = _in_memory(self.predict(X), y, sample_weight)
+        return float(accuracy_score(column_or_1d(y), predicted, sample_weight=sample_weight))
+
+    def certify(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """As of ``slackwater.SVC``, with all rows of Dask collections brought here."""
+        return super().certify(*_in_memory(X, y, sample_weight))
 
     def to_local(self) -> LocalSVC:
         """The same model as a ``slackwater.SVC``, which knows nothing of Dask."""
@@ -128,6 +133,11 @@ multi_class, decision_function_shape, break_ties, n_jobs, verbose, random_state 
     def _least_evaluations(self, solver: Any, training_set: TrainingSet, n_classes: int) -> int:
         sizes = [each.n for each in cast("Any", training_set).all_problems]
         return sum(int(solver.least_evaluations(n)) for n in sizes)
+
+
+def _in_memory(*values: Any) -> tuple[Any, ...]:
+    """What Dask collections come to, one by one, since they may be of several kinds; anything else as it is."""
+    return tuple(each.compute() if is_collection(each) else each for each in values)
 
 
 _OWN = ("worker_timeout", "on_disk", "client", "cluster_log_", "_prediction")

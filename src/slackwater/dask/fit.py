@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slackwater.dask.cluster import connected, direct, grouped, rows_at, survey
+from slackwater.dask.clients import TidyClient, closing_named, connected, direct, tidy
+from slackwater.dask.cluster import grouped, known_workers, rows_at, survey
 from slackwater.dask.host import Labelling
 from slackwater.dask.partitions import partitions_of
 from slackwater.dask.transport import DaskTransport, OffGridAnywhereError, Source
@@ -19,7 +22,7 @@ from slackwater.deadline import Clock, Deadline
 from slackwater.errors import IndefiniteKernelWarning
 from slackwater.estimators.callback_support import FitTasks
 from slackwater.estimators.validation import class_factors
-from slackwater.estimators.watching import warn_unless_converged, words_of_interrupt
+from slackwater.estimators.watching import progress_of, warn_unless_converged, words_of_interrupt
 from slackwater.fitting.training_set import TrainingSet, warn_if_indefinite
 from slackwater.gram.direct import DirectRows
 from slackwater.gram.ledger import EvaluationLedger
@@ -31,7 +34,10 @@ from slackwater.shards.form import choose_form
 from slackwater.shards.session import Session
 from slackwater.shards.shard import Plan
 from slackwater.shards.solver import ShardedBlocks, ShardedProblem
+from slackwater.tracing import Callback, StageWatcher, onlookers
 from slackwater.workers import Workers, thread_count
+
+_MOST_RESERVED = 0.25  # of a limit of time, for the rows of the support vectors
 
 
 @dataclass
@@ -46,18 +52,37 @@ class ClusterFit:
     def run(self) -> None:
         est = self.est
         _refuse(est)
-        with (
-            connected(est.client) as client,
-            direct(client, est.worker_timeout),
-            Workers(thread_count(est.n_jobs)) as workers,
-        ):
-            self._run_on(client, workers)
+        self.deadline = Deadline(Clock(), math.inf if est.max_time is None else float(est.max_time))
+        self.watchers: list[Callback] = [*progress_of(est), *onlookers()]
+        with connected(est.client) as client, Workers(thread_count(est.n_jobs)) as workers, self._shown():
+            known = list(known_workers(client, est.worker_timeout, "the cluster's workers"))
+            with closing_named(client), direct(client, next(iter(known), None)), tidy(client) as tidied:
+                self._run_on(tidied, workers, max(len(known), 1))
 
-    def _run_on(self, client: Any, workers: Workers) -> None:
-        est, n_workers = self.est, max(len(client.nthreads()), 1)
+    @contextmanager
+    def _shown(self) -> Iterator[None]:
+        """Let whoever watches know when the fit is over."""
+        try:
+            yield
+        finally:
+            for each in self.watchers:
+                if isinstance(each, StageWatcher):
+                    each.done()
+
+    def _tell(self, stage: str) -> None:
+        """What the fit does from now on."""
+        for each in self.watchers:
+            if isinstance(each, StageWatcher):
+                each.staged(stage)
+
+    def _run_on(self, client: TidyClient, workers: Workers, n_workers: int) -> None:
+        est = self.est
         self.partitions = partitions_of(self.X, self.y, self.sample_weight, n_workers)
         self.seed = est._seed()
+        self._tell(f"looking at {len(self.partitions):,} partitions")
+        before = self.deadline.clock.seconds()
         self.overview = survey(client, self.partitions, est.gamma == "scale", self.seed, est.worker_timeout)
+        self.reading = self.deadline.clock.seconds() - before
         self.kernel = self._kernel()
         transport = self._transport(client, n_workers, workers)
         try:
@@ -84,7 +109,7 @@ class ClusterFit:
             )
         return kernel
 
-    def _transport(self, client: Any, n_workers: int, workers: Workers) -> DaskTransport:
+    def _transport(self, client: TidyClient, n_workers: int, workers: Workers) -> DaskTransport:
         """Shards on the workers, in the form that a sample suggests, or else in one that takes any points."""
         est, view = self.est, self.overview
         solver = est._solver(len(view.classes))
@@ -97,6 +122,7 @@ class ClusterFit:
         firsts = view.firsts
         counts = np.diff([*firsts, view.n]).tolist()
         groups = grouped(counts, n_workers)
+        self._tell(f"putting {view.n:,} rows into {len(groups)} shards")
         for chosen in (form, form.without_grid()):
             plan = Plan(
                 self.kernel,
@@ -129,7 +155,7 @@ class ClusterFit:
 
     # ---- training
 
-    def _train(self, client: Any, transport: DaskTransport, workers: Workers) -> None:
+    def _train(self, client: TidyClient, transport: DaskTransport, workers: Workers) -> None:
         est, view = self.est, self.overview
         tasks = FitTasks(est, self.X, self.y, self.sample_weight)
         session = Session(transport, transport.plan, EvaluationLedger(), workers)
@@ -146,26 +172,29 @@ class ClusterFit:
         training_set = cast("TrainingSet", ShardedSet(session, problems, max(each.n for each in problems)))
         n_classes = len(view.classes)
         est._check_affordable(cast("Any", solver), training_set, n_classes)
-        deadline = Deadline(Clock(), math.inf if est.max_time is None else float(est.max_time))
+        # The support vectors' rows are read from the partitions once training is over.
+        reserved = min(self.reading, _MOST_RESERVED * self.deadline.limit)
+        deadline = self.deadline.within(self.deadline.limit - reserved)
         context = est._context(cast("Any", solver), training_set, n_classes, self.seed, deadline)
+        context.watchers = self.watchers
         tasks.watch(context, lambda models: self._attributes(client, session, models))
         with context.interruptible():
             result = fit(context)
-        self._keep_model(est, client, session, [each.expansion for each in result.binary_results])
-        est._keep_account(training_set, result)
-        context.done()
+            self._tell("fetching the support vectors")
+            self._keep_model(est, client, session, [each.expansion for each in result.binary_results])
+            est._keep_account(training_set, result)
         tasks.end(lambda: dict(vars(est)))
         if deadline.interrupted.is_set():
             raise KeyboardInterrupt(words_of_interrupt(est))
         warn_unless_converged(est, result.binary_results)
 
-    def _attributes(self, client: Any, session: Session, models: Any) -> dict[str, Any]:
+    def _attributes(self, client: TidyClient, session: Session, models: Any) -> dict[str, Any]:
         """The fitted attributes of models that training has come to."""
         shown = copy.copy(self.est)
         self._keep_model(shown, client, session, models)
         return dict(vars(shown))
 
-    def _keep_model(self, est: Any, client: Any, session: Any, expansions: Any) -> None:
+    def _keep_model(self, est: Any, client: TidyClient, session: Any, expansions: Any) -> None:
         """As any other estimator of its kind keeps it."""
         view = self.overview
         support, model = support_of(expansions, session)
@@ -203,12 +232,6 @@ def _refuse(est: Any) -> None:
             "strategy",
             "'auto', 'exact' or 'subspace' on a cluster",
             "Leave strategy='auto'",
-        ),
-        (
-            est.multi_class == "ovr" and est.decision_function_shape == "ovo",
-            "decision_function_shape",
-            "'ovr' with multi_class='ovr'",
-            "There are no pairs of classes. Use multi_class='ovo'",
         ),
     ]
     for applies, name, rule, remedy in refusals:

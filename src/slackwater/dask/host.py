@@ -21,6 +21,10 @@ from slackwater.workers import Workers
 _HOSTS: weakref.WeakValueDictionary[tuple[str, int], Host] = weakref.WeakValueDictionary()
 
 
+class HostGoneError(OSError):
+    """A task has come to a worker where its shard is not, or no more."""
+
+
 class Assignment(NamedTuple):
     """What a host is to hold."""
 
@@ -57,8 +61,10 @@ class Host:
         self._parts: dict[int, Part | None] = {}
         self._shard: Shard | None = None
         self._workers = Workers(assignment.threads)
-        self._folder = tempfile.TemporaryDirectory(prefix="slackwater-") if assignment.on_disk else None
+        self._folder = _folder() if assignment.on_disk else None
         where, plan = None if self._folder is None else Path(self._folder.name), assignment.plan
+        if self._folder is not None:
+            weakref.finalize(self, self._folder.cleanup)
         self._gathering = Gathering(plan.form, plan.n_classes, where)
         _HOSTS[assignment.key] = self
 
@@ -101,6 +107,17 @@ class Host:
             return Outcome(None, error)
 
 
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder in the worker's own, which Dask removes where a worker is killed before it can."""
+    from distributed import get_worker
+
+    try:
+        where = get_worker().local_directory
+    except ValueError:  # not on a worker
+        where = None
+    return tempfile.TemporaryDirectory(prefix="slackwater-", dir=where)
+
+
 def bring(
     number: int, partition: Partition, first: int, key: tuple[str, int], labelling: Labelling, form: Form
 ) -> bool:
@@ -111,5 +128,8 @@ def bring(
         part = distinct_part(Rows(numbers_of(X), codes, weights, first), form, Workers())
     except OffGridError:
         return False
-    _HOSTS[key].add(number, part)
+    host = _HOSTS.get(key)
+    if host is None:
+        raise HostGoneError(f"shard {key[1]} is not on this worker")
+    host.add(number, part)
     return True

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from slackwater.dask.clients import TidyClient
 from slackwater.dask.cluster import answers, computed, is_starved, kills_workers, workers_of
-from slackwater.dask.host import Assignment, Host, Labelling, bring
+from slackwater.dask.host import Assignment, Host, HostGoneError, Labelling, bring
 from slackwater.dask.partitions import Partition
 from slackwater.errors import ClusterError
 from slackwater.shards.session import Call
@@ -55,7 +56,7 @@ class _Placed:
 class DaskTransport:
     """One shard for each worker that was there at the beginning, wherever they are by now."""
 
-    client: Any
+    client: TidyClient
     sources: list[list[Source]]  # of each shard
     plan: Plan
     labelling: Labelling
@@ -98,7 +99,8 @@ class DaskTransport:
 
     def release(self) -> None:
         """Let go of the shards."""
-        self._placed = [None] * self.count
+        for shard in range(self.count):
+            self._displace(shard)
 
     # ---- calls
 
@@ -148,6 +150,8 @@ class DaskTransport:
         except Exception as error:
             if kills_workers(error):
                 raise OSError(f"workers die of {what}, of too little memory, perhaps ({error})") from error
+            if getattr(sent, "status", None) == "error" and not isinstance(error, HostGoneError):
+                raise _ShardError(error) from error  # of the user's collection, as it is computed
             raise
 
     @staticmethod
@@ -172,7 +176,13 @@ class DaskTransport:
         placed = self._placed[shard]
         where = "on no worker" if placed is None else f"on {placed.worker}"
         self.log.append(f"shard {shard} {where} was lost ({type(error).__name__}: {error})")
-        self._placed[shard] = None
+        self._displace(shard)
+
+    def _displace(self, shard: int) -> None:
+        """Name a shard no more, and have its worker free it, if it ever answers again."""
+        placed, self._placed[shard] = self._placed[shard], None
+        if placed is not None:
+            self.client.let_go([placed.key])
 
     def _attempted(self, shard: int, attempt: Callable[[], Any]) -> Any:
         """What comes of an attempt at a shard; None if the cluster fails it."""
@@ -206,9 +216,9 @@ class DaskTransport:
 
     def _begin(self, shard: int) -> _Making:
         """Have a worker begin to make a shard."""
-        worker = self._choose_worker(shard)
-        self._placed[shard] = _Placed(worker, None, None)
-        return self._making(shard, worker)
+        making = self._making(shard, self._choose_worker(shard))
+        self._placed[shard] = _Placed(making.worker, None, making.actor)
+        return making
 
     def _making(self, shard: int, worker: str) -> _Making:
         sources, key = self.sources[shard], (f"{self.fit}-{uuid.uuid4().hex[:8]}", shard)
@@ -306,13 +316,17 @@ class DaskTransport:
         crowded = burden.most_common(1)[0][0]
         shard = next(k for k, each in enumerate(self._placed) if each is not None and each.worker == crowded)
         before = self._placed[shard]
+        making = None
         try:
-            self._make(self._making(shard, idle[0]))
+            making = self._making(shard, idle[0])
+            self._make(making)
             self._catch_up(shard, catch_up)
             self.log.append(f"shard {shard} moved from {crowded} to {idle[0]}")
+            self.client.let_go([] if before is None else [before.key])
         except _CLUSTER_ERRORS as error:
             self.log.append(f"shard {shard} stays on {crowded}: {type(error).__name__} on {idle[0]}")
             self._placed[shard] = before
+            self.client.let_go([] if making is None else [making.actor])
 
     def _explained(self, what: str) -> str:
         kept = (
@@ -340,5 +354,5 @@ class _ShardError(RuntimeError):
     """An error of the shard itself, which no other worker would help."""
 
     def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
+        super().__init__(f"{type(error).__name__}: {error}")
         self.error = error

@@ -163,13 +163,17 @@ def _summable(weights: NDArray[np.float64], used: NDArray[np.bool_]) -> NDArray[
     Boosting makes such weights. What is below that would be lost in any sum; raised to it, a row still counts.
     """
     total = float(weights.sum())
+    check_sum(total)
+    return np.where(used, np.maximum(weights, 1e-15 * total), 0.0)
+
+
+def check_sum(total: float) -> None:
+    """Raise ValueError where weights have a sum that leaves no room for their products with anything else."""
     if not 1e-280 < total < 1e300:
         raise ValueError(
-            "sample_weight times class_weight must have a sum from 1e-280 to 1e300, within double precision, got "
-            f"weights up to {float(weights.max()):g} with the sum {total:g}. Multiply all of them by one number, and "
-            "divide C by it."
+            "sample_weight times class_weight must have a sum from 1e-280 to 1e300, within double precision, got the "
+            f"sum {total:g}. Multiply all of them by one number, and divide C by it."
         )
-    return np.where(used, np.maximum(weights, 1e-15 * total), 0.0)
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:

@@ -7,14 +7,16 @@ strategy goes on from the sample's solution, to the tolerance that the sample ch
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import CutShort
 from slackwater.examples import row_keys
-from slackwater.fitting.context import FitContext
-from slackwater.fitting.decisions import Decisions
+from slackwater.fitting.context import FitContext, ModelWatch
+from slackwater.fitting.decisions import Decision, Decisions
 from slackwater.fitting.sample import Start
 from slackwater.fitting.strategies import subspace
 from slackwater.fitting.subspace.basis import Basis, independent_basis
@@ -27,7 +29,8 @@ from slackwater.shards.messages import Doubles, Ids
 from slackwater.shards.session import Members, Session, ids_of
 from slackwater.shards.solver import ShardedProblem
 from slackwater.solvers.dual_blocks import DualBlocks
-from slackwater.tracing import Recorder
+from slackwater.stopping import Progress
+from slackwater.tracing import Callback, DecisionWatcher, Recorder, Snapshot, StageWatcher
 
 _SHARE, _LEAST, _MOST = 2, 24576, 65536  # a sample is half of the examples, within these limits
 
@@ -42,6 +45,7 @@ class Accepted(NamedTuple):
     coefficients: Doubles  # of the sample's model
     bias: float
     gap: float  # estimated
+    steps: int  # of the sample's solution
 
 
 class Solved(NamedTuple):
@@ -49,6 +53,7 @@ class Solved(NamedTuple):
 
     support: Members
     tol: float
+    steps: int
 
 
 @dataclass(frozen=True)
@@ -79,9 +84,14 @@ def draw_sample(session: Session, problem: ShardedProblem, seed: int) -> DrawnSa
 def choose(context: FitContext, session: Session, problem: ShardedProblem, seed: int) -> Accepted | Solved:
     """The subspace, if the sample's is as good as its exact solution, or what the exact strategy goes on from."""
     sample = draw_sample(session, problem, seed)
-    own = _context_of(context, session, sample, seed)
-    start = Start(own)
-    found = subspace.accepted(start) if context.strategy in ("auto", subspace.NAME) else None
+    own = _context_of(context, session, problem, sample, seed)
+    start, found = Start(own), None
+    try:
+        found = subspace.accepted(start) if context.strategy in ("auto", subspace.NAME) else None
+        start.sample  # noqa: B018  # is solved now, if it was not
+    except CutShort:  # what there is of its solution is the model
+        if "sample" not in vars(start):
+            return Solved(Members.none(), context.settings.tolerance.exact_gap, 0)
     if found is not None and not _has_room(own, session, problem, len(found[1][0].expansion.support)):
         found = None
     for decision in own.decisions:
@@ -104,6 +114,7 @@ def choose(context: FitContext, session: Session, problem: ShardedProblem, seed:
         result.expansion.coefficients[order],
         result.expansion.bias,
         min(1.0, allowance * result.assessment.gap),
+        start.sample.solution.steps[0],
     )
 
 
@@ -115,9 +126,11 @@ def _has_room(context: FitContext, session: Session, problem: ShardedProblem, la
     return context.decide(subspace.NAME, "memory for coordinates on a worker, MB", megabytes, "<=", limit)
 
 
-def _context_of(context: FitContext, session: Session, sample: DrawnSample, seed: int) -> FitContext:
-    """A fit of the sample alone, with the budgets and the clock of the whole."""
-    plan = session.plan
+def _context_of(
+    context: FitContext, session: Session, problem: ShardedProblem, sample: DrawnSample, seed: int
+) -> FitContext:
+    """A fit of the sample alone, with the budgets, the clock and the onlookers of the whole."""
+    plan, number = session.plan, problem.number
     training_set = feature_training_set(
         sample.points,
         plan.kernel,
@@ -130,16 +143,53 @@ def _context_of(context: FitContext, session: Session, sample: DrawnSample, seed
         np.random.default_rng(seed),
         lambda *_: True,
     )
+    ids = sample.ids[training_set.kept]
+    watch = None if context.watch is None else partial(_named, context.watch, ids)
     return replace(
         context,
         solver=DualBlocks(plan.C, plan.coupling),
         training_set=training_set,
         n_classes=2,
-        recorder=Recorder(),
+        recorder=cast("Recorder", OfProblem(context.recorder, number)),
+        watchers=[OfProblem(each, number) for each in context.watchers],
+        watch=watch,
         decisions=Decisions(),
         fallbacks={},
         stages=0,
     )
+
+
+def _named(watch: ModelWatch, ids: Ids, step: int, evaluations: int, seconds: float, models: Any) -> bool:
+    """Show the models of a sample with the ids of its examples instead of their numbers."""
+    return watch(step, evaluations, seconds, lambda: [replace(each, support=ids[each.support]) for each in models()])
+
+
+@dataclass(frozen=True)
+class OfProblem:
+    """A callback that is shown a fit of one problem, as that of a fit of several."""
+
+    callback: Callback
+    number: int
+
+    def assessed(self, row: Snapshot) -> None:
+        self.callback.assessed(row._replace(problem=self.number))
+
+    def tick(self, progress: Progress) -> None:
+        self.callback.tick(progress)
+
+    def ended(self) -> None:
+        self.callback.ended()
+
+    def decided(self, decision: Decision) -> None:
+        if isinstance(self.callback, DecisionWatcher):
+            self.callback.decided(decision._replace(problem=self.number))
+
+    def staged(self, name: str) -> None:
+        if isinstance(self.callback, StageWatcher):
+            self.callback.staged(name)
+
+    def done(self) -> None:
+        """Nothing: the fit of several goes on."""
 
 
 def _solved(start: Start, sample: DrawnSample) -> Solved:
@@ -154,7 +204,7 @@ def _solved(start: Start, sample: DrawnSample) -> Solved:
     labels = np.where(sample.positive[support], 1, -1).astype(np.int8)
     upper = start.context.solver.C * sample.weights[support]
     members = Members(sample.ids[support], labels, upper, np.minimum(alpha[support], upper), sample.lots[support])
-    return Solved(members, found.tol)
+    return Solved(members, found.tol, found.solution.steps[0])
 
 
 def _copies(sample: DrawnSample) -> IndexArray:

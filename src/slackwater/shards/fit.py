@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from slackwater.callbacks import Model, joined
 from slackwater.expansion import Expansion
 from slackwater.fitting.context import FitContext
-from slackwater.fitting.result import BinaryResult, FitResult, PairModels, result_of
+from slackwater.fitting.result import BinaryResult, FitResult, Models, PairModels, result_of
 from slackwater.fitting.strategies import subspace
 from slackwater.fitting.strategies.exact import NAME as EXACT
 from slackwater.fitting.train import train
@@ -76,6 +76,7 @@ def fit(context: FitContext) -> FitResult:
     """Train a model for each binary problem: exactly from scratch, or as a sample of each suggests."""
     tolerance, stated = context.settings.tolerance, context.stopping.tol
     if stated is not None or _only_exact(context):
+        _tell_exact(context)
         result = train(context, tolerance.exact_gap if stated is None else stated, context.training_set)
         return result._replace(strategy=EXACT, decisions=context.decisions)
     return _by_samples(context)
@@ -106,21 +107,47 @@ def _by_samples(context: FitContext) -> FitResult:
     results: dict[int, BinaryResult] = {}
     tasks: list[Task] = []
     for problem in sharded.all_problems:
-        found = choose(context, session, problem, context.seed)
+        alone = _among_others(context, results, [problem.number])
+        found = choose(alone, session, problem, context.seed)
         if isinstance(found, Accepted):
-            results[problem.number] = fit_subspace(context, session, problem, found)
+            results[problem.number] = fit_subspace(alone, session, problem, found)
             continue
         state = solver.start(problem, np.random.default_rng(context.seed))
         if len(found.support):
-            state.support, state.turn = found.support, math.inf
+            state.support, state.turn, state.step = found.support, math.inf, found.steps
         tasks.append(Task(problem.number, problem, state, context.stopping.rules(found.tol)))
     if tasks:
-        context.run_loop(tasks, context.training_set)
+        _tell_exact(context)
+        together = _among_others(context, results, [task.number for task in tasks])
+        together.run_loop(tasks, context.training_set)
         results.update({task.number: result_of(solver, task) for task in tasks})
     ordered = [results[number] for number in sorted(results)]
     names = [subspace.NAME] * (len(ordered) > len(tasks)) + [EXACT] * bool(tasks)
     strategy = ", ".join(sorted(names))
     return FitResult(ordered, context.recorder, strategy=strategy, decisions=context.decisions)
+
+
+def _tell_exact(context: FitContext) -> None:
+    sharded = cast("Any", context.training_set)
+    context.stage(f"exact, {sharded.n:,} examples on {sharded.session.transport.count} shards")
+
+
+def _among_others(context: FitContext, results: dict[int, BinaryResult], numbers: Sequence[int]) -> FitContext:
+    """The fit of some problems, whose models are shown together with those of the others, as far as there are any."""
+    watch, count = context.watch, len(cast("Any", context.training_set).all_problems)
+    if watch is None or len(numbers) == count:
+        return context
+    nothing = Expansion(np.empty(0, np.intp), np.empty(0), 0.0)
+
+    def shown(step: int, evaluations: int, seconds: float, models: Callable[[], Models]) -> bool:
+        def everyone() -> Models:
+            known = {number: each.expansion for number, each in results.items()}
+            known.update(zip(numbers, cast("Sequence[Expansion]", models()), strict=True))
+            return [known.get(number, nothing) for number in range(count)]
+
+        return watch(step, evaluations, seconds, everyone)
+
+    return replace(context, watch=shown)
 
 
 def support_of(expansions: Sequence[Expansion], session: Session) -> tuple[Support, Model]:

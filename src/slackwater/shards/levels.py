@@ -14,7 +14,7 @@ from slackwater.shards.messages import EVERYTHING, Report, Window, Windows
 from slackwater.water._scan_loops import Basin
 from slackwater.water._walk_loops import Filling, Rule, fill, sort_basin
 
-_AIM = 1024  # points of all shards that a window should hold: 16 kB, where a further look is a further round
+_AIM = 4096  # points of all shards that a window should hold: 64 kB, where a further look is a further round
 _SPARE = 3.0  # times as far as levels last moved, that they may move next
 _GROWTH = 8.0
 _WIDEST = 1e12

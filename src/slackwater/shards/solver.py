@@ -190,7 +190,9 @@ class ShardedBlocks:
         kept = state.recent.part(slice(0, size // 2 if worst_first and size >= 2 * self.rows_a_step else 0))
         wanted = kept.joined(self._free(support, kept, size // 2, step))
         shards = self.session.transport.count
-        offers = size if shards == 1 else min(size, math.ceil(_OFFERED * size / shards) + _LEAST_OFFERED)
+        fresh = size - len(kept)  # of which one shard has all that come next in turn
+        share = size if shards == 1 and not worst_first else math.ceil(_OFFERED * fresh / shards) + _LEAST_OFFERED
+        offers = min(size, share)
         windows = self.windows[problem.number].now() if self.due(step) else None
         return Wishes(wanted, offers, state.turn, state.centre, windows, size, len(kept))
 

@@ -21,7 +21,8 @@ from slackwater.shards.session import Call, Session
 from slackwater.shards.solver import ShardedProblem
 from slackwater.shards.span import Position, Question
 from slackwater.solvers.base import Assessment
-from slackwater.stopping import StopReason
+from slackwater.stopping import Progress, StopReason
+from slackwater.tracing import snapshot
 
 
 @dataclass
@@ -73,6 +74,7 @@ class ShardedLosses:
 def fit_subspace(context: FitContext, session: Session, problem: ShardedProblem, found: Accepted) -> BinaryResult:
     """The best function in the span of the landmarks, for the losses of all examples."""
     basis, widths = found.basis, found.widths
+    context.stage(f"a subspace of {len(found.ids):,} landmarks, {problem.n:,} examples")
     make_span = Call("span", (problem.number, found.points, basis))
     session.transport.call([make_span] * session.transport.count, lambda _: make_span)
     session.ledger.charge("train", problem.n * len(found.ids))
@@ -89,7 +91,13 @@ def fit_subspace(context: FitContext, session: Session, problem: ShardedProblem,
     cut_short = context.cut_short()
     assessment = _assessment(session.plan.C, problem, model, loss, 1.0 if cut_short else found.gap)
     expansion = Expansion(found.ids.astype(np.intp), basis.coefficients(model.weights), model.bias)
-    return BinaryResult(expansion, assessment, cut_short or StopReason.CONVERGED, losses.steps, certified=False)
+    steps = found.steps + 1  # Newton's method is one, as on one machine
+    progress = Progress(steps, session.ledger.train, context.clock.seconds())
+    row = snapshot(problem.number, steps, progress, assessment)
+    context.recorder.assessed(row)
+    context.show(row, progress)
+    context.show_models(steps, lambda: [expansion])
+    return BinaryResult(expansion, assessment, cut_short or StopReason.CONVERGED, steps, certified=False)
 
 
 def _assessment(C: float, problem: ShardedProblem, model: SubspaceModel, loss: float, gap: float) -> Assessment:
