@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from checkpoint_files import read_checkpoint, write_checkpoint
 from problems import precomputed_problem
-from slackwater.checkpoint import Saved, open_checkpoint, read_checkpoint, require_writable, signed, write_checkpoint
+from slackwater.checkpoint import Saved, open_checkpoint, require_writable, signed
 from slackwater.errors import CheckpointError
 from slackwater.solvers.basins import TwoBasins
 from slackwater.solvers.coupling import Free

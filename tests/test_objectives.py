@@ -9,7 +9,6 @@ from sklearn import svm
 from problems import gaussian_gram, noisy_blobs
 from reference.optimum import norm_ball_optimum, regularised_optimum, slack_constrained_optimum, solve_dual
 from slackwater.objectives import (
-    c_from_lambda,
     equivalent_parameters,
     feasible_scale,
     lambda_from_c,
@@ -71,9 +70,8 @@ def test_with_a_bias_nu_of_scikit_learn_s_solution_has_the_same_direction(seed):
     assert 1 / found.radius == pytest.approx(optimum.upper, rel=1e-3)
 
 
-def test_c_and_lambda_are_inverse_up_to_the_weight():
+def test_lambda_is_the_inverse_of_c_times_the_weight():
     assert lambda_from_c(2.0, 50.0) == pytest.approx(0.01)
-    assert c_from_lambda(lambda_from_c(0.7, 31.0), 31.0) == pytest.approx(0.7)
 
 
 def test_without_a_solution_there_are_no_parameters():

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slackwater.errors import CheckpointError
-from slackwater.files import replace_file
 
 _MAGIC = b"slackwater checkpoint 2 "
 _FIRST_LINE = len(_MAGIC) + 64 + 1 + 12 + 1
@@ -39,18 +38,6 @@ class Saved(NamedTuple):
     evaluations: int
     seconds: float
     history: NDArray[np.float64]
-
-
-def write_checkpoint(path: Path, fingerprint: str, states: list[Any], saved: Saved) -> None:
-    """Replace the file at ``path`` in one move; a crash or a full disk leaves the former one as it was."""
-    arrays: Arrays = {"history": saved.history}
-    header = {
-        "fingerprint": fingerprint,
-        "evaluations": saved.evaluations,
-        "seconds": saved.seconds,
-        "states": [encode(state, f"state{k}", arrays) for k, state in enumerate(states)],
-    }
-    replace_file(path, packed(header, arrays))
 
 
 def packed(header: dict[str, Any], arrays: Arrays) -> bytes:
@@ -112,17 +99,6 @@ def open_checkpoint(path: Path, fingerprint: str) -> Stored:
             "Give another path, or delete the file to start afresh."
         )
     return Stored(path, header, arrays)
-
-
-def read_checkpoint(path: Path, fingerprint: str, moulds: list[Any]) -> tuple[list[Any], Saved]:
-    """States and totals stored at ``path``; CheckpointError if they are damaged or of another problem."""
-    stored = open_checkpoint(path, fingerprint)
-    try:
-        states = [stored.pour(s, m) for s, m in zip(stored.header["states"], moulds, strict=True)]
-        saved = saved_in(stored.header, stored.arrays, "history")
-    except (KeyError, ValueError, TypeError) as error:
-        raise stored.damaged(error) from error
-    return states, saved
 
 
 def saved_in(record: dict[str, Any], arrays: Arrays, history: str) -> Saved:

@@ -96,11 +96,6 @@ def lambda_from_c(C: float, total_weight: float) -> float:
     return 1.0 / (C * total_weight)
 
 
-def c_from_lambda(lam: float, total_weight: float) -> float:
-    """C = 1/(λ W)."""
-    return 1.0 / (lam * total_weight)
-
-
 def equivalent_parameters(
     coefficients: NDArray[np.float64],
     margins: NDArray[np.float64],

@@ -12,9 +12,10 @@ from scipy import sparse
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
+from checkpoint_files import read_checkpoint, write_checkpoint
 from problems import feature_problem, noisy_blobs, precomputed_problem
 from slackwater import SVC, SBPClassifier, baselines
-from slackwater.checkpoint import Saved, read_checkpoint, write_checkpoint
+from slackwater.checkpoint import Saved
 from slackwater.errors import ConvergenceWarning
 from slackwater.gram.cache import RowCache
 from slackwater.gram.direct import DirectRows

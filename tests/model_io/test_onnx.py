@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from model_io.models import WORDS, four_classes, rbf_values, unseen
 from slackwater import SVC, SBPClassifier
 from slackwater.baselines import KernelPerceptron, SIMBAClassifier, SMOClassifier
+from slackwater.model_io import onnx_graph
 
 onnx = pytest.importorskip("onnx", reason="NOT TESTED AGAINST ONNX: pip install onnx onnxruntime skl2onnx")
 onnxruntime = pytest.importorskip("onnxruntime", reason="NOT TESTED AGAINST ONNX: pip install onnxruntime")
@@ -128,6 +131,10 @@ def test_what_onnx_cannot_hold_is_refused():
     X, y = four_classes()
     with pytest.raises(ValueError, match=r"kernel must be one that the library knows for to_onnx"):
         SVC(kernel=rbf_values).fit(X, y).to_onnx()
+    described = SVC().fit(X, y)._kernel_model("to_onnx")
+    described = replace(described, kernel=replace(described.kernel, name="matern"))
+    with pytest.raises(ValueError, match=r"kernel must be one of .*rbf.* or precomputed for ONNX, got 'matern'"):
+        onnx_graph.to_model(described, np.dtype(np.float32))
     with pytest.raises(ValueError, match=r"dtype must be numpy.float32 or numpy.float64, got float16"):
         SVC().fit(X, y).to_onnx(dtype=np.float16)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ def load_model(path: Path, n_features: int | None = None) -> Any:
     except ValueError as error:
         raise RefusedError(str(error)) from error
     for warning in caught:
-        note(one_line(warning.message)) if isinstance(warning.message, Exception) else note(str(warning.message))
+        note(one_line(cast(Warning, warning.message)))
     return model
 
 

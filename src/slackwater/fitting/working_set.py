@@ -77,7 +77,7 @@ class WorkingSet:
         from slackwater.gram import _loops
 
         out = np.empty((len(places), len(places)), dtype or self.values.dtype)
-        _loops.submatrix(self.values, places, out)
+        _loops.submatrix_rows(self.values, places, 0, len(places), out)
         return out
 
     def _reserve(self, size: int) -> None:

@@ -139,19 +139,10 @@ def mirror(values: NDArray[np.floating], first: int, last: int) -> None:
 
 
 @compiled
-def submatrix(values: NDArray[np.floating], places: NDArray[np.intp], out: NDArray[np.floating]) -> None:
-    """out[k, l] <- values[places[k], places[l]]."""
-    for k in range(places.size):
-        row, target = values[places[k]], out[k]
-        for m in range(places.size):
-            target[m] = row[places[m]]
-
-
-@compiled
 def submatrix_rows(
     values: NDArray[np.floating], places: NDArray[np.intp], first: int, last: int, out: NDArray[np.floating]
 ) -> None:
-    """As ``submatrix``, from row ``first`` to before ``last``, so that threads can share the rows."""
+    """out[k, l] <- values[places[k], places[l]] for k from ``first`` to before ``last``: threads can share the rows."""
     for k in range(first, last):
         row, target = values[places[k]], out[k]
         for m in range(places.size):

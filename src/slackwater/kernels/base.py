@@ -42,8 +42,6 @@ class Kernel(ABC):
         ``fill`` may run in several threads at once.
     bounded_by_one : bool
         :math:`0 \\le K \\le 1`, so that values can be kept in two bytes.
-    shift_invariant : bool
-        :math:`K(x + a, z + a) = K(x, z)`, so that data can be centred.
     accepts_projected : bool
         ``fill`` computes distances from ``squared_norms`` and inner products, so that points projected on principal
         axes (``points/projected.py``) can take the place of the originals.
@@ -59,7 +57,6 @@ class Kernel(ABC):
     is_inner_product: bool = False
     reentrant: bool = False
     bounded_by_one: bool = False
-    shift_invariant: bool = False
     accepts_projected: bool = False
     sums_over_leaves: bool = False
 
@@ -108,7 +105,7 @@ class Kernel(ABC):
     def better_origin(self, points: DensePoints) -> NDArray[np.float64] | None:
         """An origin from which values in single precision are more precise; None if there is none.
 
-        Of shift-invariant kernels.
+        Of kernels that no shift of all points changes.
         """
         return None
 

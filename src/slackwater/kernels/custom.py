@@ -14,7 +14,7 @@ from slackwater.kernels.base import Kernel
 from slackwater.points import Floats, Points
 
 _TESTED = 8  # points, to see whether blocks that are not square are right
-_DECLARABLE = ("unit_diagonal", "positive_semidefinite", "bounded_by_one", "shift_invariant")
+_DECLARABLE = ("unit_diagonal", "positive_semidefinite", "bounded_by_one")
 
 
 @dataclass(frozen=True)

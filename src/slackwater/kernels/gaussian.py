@@ -52,7 +52,6 @@ class Gaussian(Kernel):
     positive_semidefinite = True
     reentrant = True
     bounded_by_one = True
-    shift_invariant = True
     accepts_projected = True
     sums_over_leaves = True
 

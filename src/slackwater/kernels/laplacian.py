@@ -31,7 +31,6 @@ class Laplacian(Kernel):
     positive_semidefinite = True
     reentrant = True
     bounded_by_one = True
-    shift_invariant = True
 
     def __post_init__(self) -> None:
         require_not_negative("gamma", self.gamma, "It is the inverse width of the Laplacian.")

@@ -11,7 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.linear_functions import weighted_sums
 from slackwater.model_io.model import Form, KernelModel
+from slackwater.points import DensePoints
 
 OPSET = 15
 _IR_VERSION = 8  # of that opset's time, so that older runtimes read the file
@@ -137,7 +139,8 @@ def _decision_values(graph: Graph, model: KernelModel, rows: str, dtype: np.dtyp
     pairs = model.form is Form.ONE_VS_ONE
     if model.is_inner_product:  # w itself is smaller, and loses no digits to sums that cancel
         coefficients = model.pair_coefficients.dense if pairs else model.dual_coef
-        return _gemm(graph, rows, coefficients @ model.dense_support().astype(np.float64), model.intercept, dtype)
+        weights = weighted_sums(DensePoints(model.dense_support()), coefficients)
+        return _gemm(graph, rows, weights, model.intercept, dtype)
     values = _kernel_values(graph, model, rows, dtype)
     if pairs:
         return _pair_values(graph, model, values, dtype)
@@ -147,6 +150,11 @@ def _decision_values(graph: Graph, model: KernelModel, rows: str, dtype: np.dtyp
 def _kernel_values(graph: Graph, model: KernelModel, rows: str, dtype: np.dtype[Any]) -> str:
     if model.kernel is None:
         return str(graph.node("Gather", rows, graph.constant(model.support.astype(np.int64)), axis=1))
+    if model.kernel.name not in _KERNELS:
+        raise ValueError(
+            f"kernel must be one of {', '.join(_KERNELS)} or precomputed for ONNX, got {model.kernel.name!r}, which "
+            "has no graph. Use save, or add one to model_io/onnx_graph.py."
+        )
     support = model.dense_support().astype(np.float64)
     return _KERNELS[model.kernel.name](graph, rows, support, model.kernel.parameters, dtype)
 

@@ -159,7 +159,7 @@ def svm_path(
         The values of C, each once. By default ``n_points`` of them, evenly spaced in log C, from where all examples of
         a class are within their margins to where hardly any are, as a sample has it.
     nus : sequence of float, optional
-        Points of the front by ν = loss / ‖w‖ instead, each found to within 1 %. A ν that no C from 1e-6 to 1e6 has is
+        Points of the front by ν = loss / ‖w‖ instead, each found to within 1 %. A ν that no C from 1e-6 to 1e8 has is
         refused.
     n_points : int, default=20
         How many values of C, if none are given.
