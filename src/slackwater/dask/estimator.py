@@ -32,9 +32,10 @@ class SVC(LocalSVC):
 max_kernel_evals, early_stopping, validation_fraction, n_iter_no_change, cache_size, warm_start, checkpoint, strategy, \
 multi_class, decision_function_shape, break_ties, n_jobs, verbose, random_state :
         As of ``slackwater.SVC``. Refused are what a cluster cannot serve: ``kernel="precomputed"``, kernels that are
-        not positive semi-definite, ``probability=True``, and the strategies "sparse_kernel" and "screening".
-        ``cache_size`` and ``n_jobs`` are those of the driver for its own part; by default a worker keeps kernel rows in
-        a sixth of its memory and uses all of its threads.
+        not positive semi-definite, ``probability=True``, and the strategies "low_rank", "sparse_kernel" and
+        "screening". ``cache_size`` is that of each worker for the kernel rows it keeps, by default a sixth of its
+        memory; ``n_jobs`` are threads of the driver, and workers use all of theirs. For the sample that decides on
+        strategy and tolerance the driver needs up to 2 GB.
     worker_timeout : float, default=60.0
         Seconds that a worker may be silent before its shard is made again on another one.
     on_disk : bool, optional

@@ -228,7 +228,7 @@ def _refuse(est: Any) -> None:
         (est.kernel == "precomputed", "kernel", "a kernel of rows on a cluster", "Pass features"),
         (est.probability is True, "probability", "False on a cluster", "Calibrate to_local() on rows in memory"),
         (
-            est.strategy in ("sparse_kernel", "screening"),
+            est.strategy not in ("auto", "exact", "subspace"),
             "strategy",
             "'auto', 'exact' or 'subspace' on a cluster",
             "Leave strategy='auto'",

@@ -32,6 +32,7 @@ from slackwater.solvers.dual_blocks import DualBlocks
 from slackwater.stopping import Progress
 from slackwater.tracing import Callback, DecisionWatcher, Recorder, Snapshot, StageWatcher
 
+_ROWS_BYTES, _MATRIX_BYTES = 2**30, 2**31  # on the driver: for kernel rows of the sample, and for its coordinates
 _SHARE, _LEAST, _MOST = 2, 24576, 65536  # a sample is half of the examples, within these limits
 
 
@@ -137,8 +138,8 @@ def _context_of(
         sample.positive.astype(np.intp),
         sample.weights,
         0.0,
-        2**30,
-        2**31,
+        _ROWS_BYTES,
+        _MATRIX_BYTES,
         session.workers,
         np.random.default_rng(seed),
         lambda *_: True,
