@@ -19,6 +19,7 @@ from slackwater.deadline import CutShort
 from slackwater.estimators.anytime import _GRACE, _Samples
 from slackwater.fitting.context import FitContext
 from slackwater.solvers.sbp import StochasticBatchPerceptron
+from slackwater.solvers.simba import SIMBA
 
 pytestmark = pytest.mark.filterwarnings("ignore::slackwater.errors.ConvergenceWarning")
 
@@ -180,6 +181,28 @@ def test_what_judging_the_models_takes_at_the_end_is_part_of_the_time(many_class
     model.fit(X[some], y[some])
     assert model.stop_reason_ == "max_time"
     assert 30.0 < now.seconds - began < 44.0  # without: 46, three problems being assessed and scaled
+
+
+@pytest.mark.parametrize("limit", [2.0, 4.0, 10.0])
+def test_time_to_judge_the_models_is_kept_from_the_first_step_on(limit, many_classes, monkeypatch):
+    """Before the first regular assessment; where there is not even time for that, there is the model of a sample."""
+    now = FakeTime(tick=1e-3)
+    judge = SIMBA._responses
+
+    def slowly(*arguments):
+        now.spend(1.0)
+        return judge(*arguments)
+
+    monkeypatch.setattr(SIMBA, "_responses", slowly)
+    X, y, X_test, y_test = many_classes
+    some = np.flatnonzero(y < 3)[:300]
+    model = timed_by(now, baselines.SIMBAClassifier(0.1, tol=0.0, max_iter=-1, max_time=limit, n_jobs=1))
+    began = now.seconds
+    model.fit(X[some], y[some])
+    assert model.stop_reason_ == "max_time"
+    assert now.seconds - began < limit + 1.5
+    assert (model.n_iter_ > 0) == (limit == 10.0)  # else the class means
+    assert model.score(X_test[y_test < 3], y_test[y_test < 3]) > 0.5
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.2, 0.3])
