@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from sklearn.datasets import make_blobs, make_classification
 from fake_time import FakeTime, timed_by
 from slackwater import SVC, SBPClassifier, baselines, load
 from slackwater.deadline import CutShort
+from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.anytime import _GRACE, _Samples
 from slackwater.fitting.context import FitContext
 from slackwater.solvers.sbp import StochasticBatchPerceptron
@@ -78,6 +80,40 @@ def test_many_classes_share_the_time(multi_class, seconds, many_classes):
     found, true = model.predict(X_test), y_test
     assert len(np.unique(found)) >= 38  # no class is left out
     assert np.mean(found == true) > 0.5
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.05, 0.5])
+@pytest.mark.parametrize("classes", ["large", "many_classes"])
+def test_fourier_features_keep_to_the_time(seconds, classes, request):
+    X, y, X_test, y_test = request.getfixturevalue(classes)
+    model = baselines.FourierSVC(100.0, max_time=seconds, tol=1e-9)
+    start = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="raise max_time"):
+        model.fit(X, y)
+    assert time.perf_counter() - start < GENEROUS
+    assert (model.stop_reason_, model.n_inner_products_ <= 256 * len(X)) == ("max_time", True)
+    assert model.score(X_test, y_test) > (0.55 if classes == "large" else 0.2)
+
+
+@pytest.mark.parametrize("moment", [0.005, 0.1, 0.4])
+def test_ctrl_c_leaves_a_model_over_fourier_features(moment, large):
+    X, y, X_test, y_test = large
+    model = baselines.FourierSVC(100.0, tol=1e-9)
+    assert pressed(lambda: model.fit(X, y), moment) is not None
+    assert model.stop_reason_ == "interrupted"
+    assert model.score(X_test, y_test) > 0.55
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_fourier_features_show_a_line_of_progress(large, monkeypatch):
+    X, y, _, _ = (each[:3000] for each in large)
+    shown = io.StringIO()
+    shown.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", shown)
+    baselines.FourierSVC(max_iter=3, verbose=1).fit(X, y)
+    assert "computing features" in shown.getvalue()
+    assert "solving over the features" in shown.getvalue()
+    assert shown.getvalue().count("\n") == 1
 
 
 def test_a_model_of_a_sample_proves_nothing(large):
