@@ -77,7 +77,8 @@ def require_writable(path: Path) -> None:
         part.unlink()
     except (OSError, ValueError) as error:
         raise CheckpointError(
-            f"checkpoint {str(path)!r} cannot be written ({error}). Give the path of a file in a folder that can be written to."
+            f"checkpoint {str(path)!r} cannot be written ({error}). Give the path of a file in a folder that can be "
+            "written to."
         ) from error
 
 
