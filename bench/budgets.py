@@ -72,6 +72,7 @@ WAYS: dict[str, Callable[[Kernel], Any]] = {
     "NormBallSGD": lambda kernel: baselines.NormBallSGDClassifier(gamma=kernel.gamma, **ENDLESS),
     "Perceptron": lambda kernel: baselines.KernelPerceptron(gamma=kernel.gamma, epochs=100, random_state=0),
     "SIMBA": lambda kernel: baselines.SIMBAClassifier(kernel.nu, **ENDLESS),
+    "Fourier": lambda kernel: baselines.FourierSVC(kernel.C, gamma=kernel.gamma, random_state=0),
     "laplacian": svc(kernel="laplacian"),
     "poly": svc(kernel="poly", coef0=1.0),
 }

@@ -32,6 +32,7 @@ FITS = {
     "avila auto": ("avila", "auto"),  # one-vs-one
     "digits SBP": ("digits", "SBP"),
     "adult SMO": ("adult", "SMO"),
+    "adult Fourier": ("adult", "Fourier"),
 }
 # Sends SIGINT so many seconds after it was told, and says when: perf_counter is one clock for all processes.
 SENDER = """

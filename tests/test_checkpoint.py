@@ -164,7 +164,7 @@ def test_a_write_that_fails_leaves_the_former_checkpoint(tmp_path, solver, probl
     assert os.listdir(tmp_path) == ["c"]
 
 
-@pytest.mark.parametrize("path", ["/proc/nowhere/c", "x" * 300, "nul\0byte"])
+@pytest.mark.parametrize("path", ["/proc/nowhere/c", "x" * 300, "nul\0byte", ".", "/"])
 def test_a_place_that_cannot_be_written_to_is_refused_at_once(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CheckpointError, match="cannot be written"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -165,3 +166,79 @@ def test_pieces_are_looked_at_one_by_one():
 def test_what_is_one_piece_is_done_even_if_time_is_up():
     with working_until(Deadline(Clock(), 0.0)):
         assert list(pieces(2, 2)) == [slice(0, 2)]
+
+
+@pytest.mark.parametrize("listening", [True, False])
+def test_a_ctrl_c_while_blas_is_limited_leaves_it_with_all_its_threads(listening, monkeypatch):
+    """Also during a prediction, where no fit listens: ``with`` leaves no block that it did not come to enter."""
+    from slackwater import workers as module
+
+    before = blas_threads()
+    limit = module._controller().limit
+
+    def press(**named):
+        limited = limit(**named)
+        signal.raise_signal(signal.SIGINT)
+        return limited
+
+    monkeypatch.setattr(module._controller(), "limit", press)
+    flag, workers = threading.Event(), Workers(2)
+    flag.set()  # by a first Ctrl-C
+    with INTERRUPTS.raising(flag) if listening else nullcontext(), pytest.raises(KeyboardInterrupt), workers:
+        raise AssertionError("this was to be interrupted before")
+    monkeypatch.undo()
+    assert blas_threads() == before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with workers:
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def test_a_ctrl_c_while_a_prediction_gives_threads_back_waits_for_that():
+    before = blas_threads()
+    workers = Workers(2)
+    workers.__enter__()
+    shutdown = workers._executor.shutdown
+
+    def press():
+        signal.raise_signal(signal.SIGINT)
+        shutdown()
+
+    workers._executor.shutdown = press
+    with pytest.raises(KeyboardInterrupt):
+        workers.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_a_critical_block_of_another_thread_keeps_no_ctrl_c_from_the_main_one():
+    flag, entered, leave, errors = threading.Event(), threading.Event(), threading.Event(), []
+
+    def block():
+        try:
+            with INTERRUPTS.critical():
+                entered.set()
+                leave.wait(20)
+        except KeyboardInterrupt as error:
+            errors.append(error)
+
+    other = threading.Thread(target=block)
+    other.start()
+    entered.wait(20)
+    flag.set()
+    with INTERRUPTS.raising(flag), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    leave.set()
+    other.join()
+    assert errors == []
+
+
+def test_a_handler_of_the_users_own_is_called_after_a_critical_block():
+    called = []
+    previous = signal.signal(signal.SIGINT, lambda number, frame: called.append(number))
+    try:
+        with INTERRUPTS.critical():
+            signal.raise_signal(signal.SIGINT)
+            assert called == []
+        assert called == [signal.SIGINT]
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -56,13 +56,16 @@ def signed(header: bytes, body: bytes) -> bytes:
 def require_writable(path: Path) -> None:
     """Find out before a long run whether a checkpoint can be written; nobody else's part file is touched."""
     try:
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
         part.touch(exist_ok=False)
         part.unlink()
     except (OSError, ValueError) as error:
         raise CheckpointError(
-            f"checkpoint {str(path)!r} cannot be written ({error}). Give a path in a folder that can be written to."
+            f"checkpoint {str(path)!r} cannot be written ({error}). Give the path of a file in a folder that can be "
+            "written to."
         ) from error
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from slackwater.deadline import Deadline
+from slackwater.deadline import CutShort, Deadline
 
 _COUNTED_EPOCHS = 0.1  # between assessments that count
 _LEAST_RISE = 1e-3  # of the distance between bound and objective
@@ -187,3 +187,8 @@ def reason_of(deadline: Deadline) -> StopReason | None:
     if deadline.interrupted.is_set():
         return StopReason.INTERRUPT
     return StopReason.SECONDS if deadline.passed() else None
+
+
+def reason_of_cut(cut: CutShort) -> StopReason:
+    """Why work was left undone."""
+    return StopReason.INTERRUPT if cut.interrupted else StopReason.SECONDS

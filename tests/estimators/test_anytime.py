@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -16,9 +17,11 @@ from sklearn.datasets import make_blobs, make_classification
 from fake_time import FakeTime, timed_by
 from slackwater import SVC, SBPClassifier, baselines, load
 from slackwater.deadline import CutShort
+from slackwater.errors import ConvergenceWarning
 from slackwater.estimators.anytime import _GRACE, _Samples
 from slackwater.fitting.context import FitContext
 from slackwater.solvers.sbp import StochasticBatchPerceptron
+from slackwater.solvers.simba import SIMBA
 
 pytestmark = pytest.mark.filterwarnings("ignore::slackwater.errors.ConvergenceWarning")
 
@@ -77,6 +80,40 @@ def test_many_classes_share_the_time(multi_class, seconds, many_classes):
     found, true = model.predict(X_test), y_test
     assert len(np.unique(found)) >= 38  # no class is left out
     assert np.mean(found == true) > 0.5
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 0.05, 0.5])
+@pytest.mark.parametrize("classes", ["large", "many_classes"])
+def test_fourier_features_keep_to_the_time(seconds, classes, request):
+    X, y, X_test, y_test = request.getfixturevalue(classes)
+    model = baselines.FourierSVC(100.0, max_time=seconds, tol=1e-9)
+    start = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match="raise max_time"):
+        model.fit(X, y)
+    assert time.perf_counter() - start < GENEROUS
+    assert (model.stop_reason_, model.n_inner_products_ <= 256 * len(X)) == ("max_time", True)
+    assert model.score(X_test, y_test) > (0.55 if classes == "large" else 0.2)
+
+
+@pytest.mark.parametrize("moment", [0.005, 0.1, 0.4])
+def test_ctrl_c_leaves_a_model_over_fourier_features(moment, large):
+    X, y, X_test, y_test = large
+    model = baselines.FourierSVC(100.0, tol=1e-9)
+    assert pressed(lambda: model.fit(X, y), moment) is not None
+    assert model.stop_reason_ == "interrupted"
+    assert model.score(X_test, y_test) > 0.55
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_fourier_features_show_a_line_of_progress(large, monkeypatch):
+    X, y, _, _ = (each[:3000] for each in large)
+    shown = io.StringIO()
+    shown.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", shown)
+    baselines.FourierSVC(max_iter=3, verbose=1).fit(X, y)
+    assert "computing features" in shown.getvalue()
+    assert "solving over the features" in shown.getvalue()
+    assert shown.getvalue().count("\n") == 1
 
 
 def test_a_model_of_a_sample_proves_nothing(large):
@@ -180,6 +217,28 @@ def test_what_judging_the_models_takes_at_the_end_is_part_of_the_time(many_class
     model.fit(X[some], y[some])
     assert model.stop_reason_ == "max_time"
     assert 30.0 < now.seconds - began < 44.0  # without: 46, three problems being assessed and scaled
+
+
+@pytest.mark.parametrize("limit", [2.0, 4.0, 10.0])
+def test_time_to_judge_the_models_is_kept_from_the_first_step_on(limit, many_classes, monkeypatch):
+    """Before the first regular assessment; where there is not even time for that, there is the model of a sample."""
+    now = FakeTime(tick=1e-3)
+    judge = SIMBA._responses
+
+    def slowly(*arguments):
+        now.spend(1.0)
+        return judge(*arguments)
+
+    monkeypatch.setattr(SIMBA, "_responses", slowly)
+    X, y, X_test, y_test = many_classes
+    some = np.flatnonzero(y < 3)[:300]
+    model = timed_by(now, baselines.SIMBAClassifier(0.1, tol=0.0, max_iter=-1, max_time=limit, n_jobs=1))
+    began = now.seconds
+    model.fit(X[some], y[some])
+    assert model.stop_reason_ == "max_time"
+    assert now.seconds - began < limit + 1.5
+    assert (model.n_iter_ > 0) == (limit == 10.0)  # else the class means
+    assert model.score(X_test[y_test < 3], y_test[y_test < 3]) > 0.5
 
 
 @pytest.mark.parametrize("seconds", [0.05, 0.2, 0.3])

@@ -9,6 +9,7 @@ from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 
 from slackwater import SVC, SBPClassifier
+from slackwater.baselines import SDCAClassifier
 from slackwater.errors import ConvergenceWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::slackwater.errors.ConvergenceWarning")
@@ -41,6 +42,22 @@ def test_more_steps_never_make_the_model_notably_worse(data, C, request):
     steps = (1, 2, 3, 5, 8, 12)
     found = errors(request.getfixturevalue(data), [{"max_iter": each} for each in steps], C=C, tol=1e-3)
     assert (found <= np.minimum.accumulate(found) + 0.01).all(), found
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_single_steps_of_a_dual_ascent_never_make_the_model_notably_worse(seed, rarely_positive):
+    """Where the last model was returned, errors rose by up to 8 points."""
+    X, y, X_test, y_test = rarely_positive
+    steps, model = 2 ** np.arange(6, 13), SDCAClassifier(1000.0, gamma=0.1, tol=0.0, random_state=seed)
+    found = [1.0 - model.set_params(max_iter=int(k)).fit(X, y).score(X_test, y_test) for k in steps]
+    assert (found <= np.minimum.accumulate(found) + 0.02).all(), found
+
+
+def test_once_the_gap_is_small_the_best_model_of_a_dual_ascent_is_that_of_the_lowest_objective():
+    X, y = make_classification(600, 5, random_state=0)
+    model = SDCAClassifier(1.0, gamma=0.1, tol=0.0, max_iter=6000).fit(X, y)
+    assert model.gap_ < 0.05
+    assert model.gap_ <= model.history_["gap"][-1] * 1.001
 
 
 def test_the_quick_way_keeps_what_it_has_when_a_budget_runs_out():

@@ -22,7 +22,7 @@ from slackwater.estimators.validation import GivenHoldout, Targets, take
 from slackwater.fitting.result import AnyBinaryResult
 from slackwater.kernels.base import Kernel
 from slackwater.solvers.base import Redrawable
-from slackwater.stopping import StopReason
+from slackwater.stopping import StopReason, reason_of_cut
 from slackwater.tracing import unwatched
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def anytime_fit(
         reserve = 0.0 if samples.best is None else min(_RESERVED_SHARE * deadline.limit, _RESERVED_SECONDS)
         results = estimator._fit_rows(X, targets, kernel, deadline.within(deadline.limit - reserve), given, tasks)
     except CutShort as cut:
-        return samples.adopted(StopReason.INTERRUPT if cut.interrupted else StopReason.SECONDS)
+        return samples.adopted(reason_of_cut(cut))
     if estimator.stop_reason_ in _CUT_SHORT and samples.better(_hardly_begun(estimator, targets)):
         return samples.adopted(StopReason(estimator.stop_reason_))
     estimator.n_kernel_evals_ += samples.evaluations

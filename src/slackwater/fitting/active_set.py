@@ -90,6 +90,8 @@ class ActiveSet:
         place[self.examples] = np.arange(len(self.examples))
         rows_kept = place[self.solution.support()]
         self.examples = np.concatenate([self.examples[kept], newcomers])
+        if self.part.features is not None:
+            self.part.features.points.forget()  # copies of the points there were and of those to come are enough
         features = self.compression.part(self.solution.features, self.examples)
         if self.compression.two_byte == self.rows.two_bytes:
             self.rows = self.rows.carried_over(features.direct_rows(), kept, rows_kept)

@@ -12,7 +12,7 @@ from slackwater.expansion import Expansion
 from slackwater.fitting.decisions import Decisions
 from slackwater.fitting.estimate import Estimate
 from slackwater.fitting.warm_start import Choice
-from slackwater.solvers.base import Assessment, Prudent, Solver
+from slackwater.solvers.base import Assessment, Prudent, Solver, model_of
 from slackwater.solvers.drive import Task
 from slackwater.stopping import StopReason
 from slackwater.tracing import Recorder
@@ -135,10 +135,10 @@ def _final_model(solver: Solver, task: Task, assessment: Assessment) -> tuple[Ex
         expansion, found = task.holdout_best.model()
     elif task.reason is not StopReason.TOLERANCE and isinstance(solver, Prudent):
         point = solver.best(task.problem, task.state, assessment)
-        expansion = solver.expansion(task.problem, point)
         found = assessment if point is task.state else solver.assess(task.problem, point).with_bound(assessment.bound)
+        expansion = model_of(solver, task.problem, point, found)
     else:
-        expansion, found = solver.expansion(task.problem, task.state), assessment
+        expansion, found = model_of(solver, task.problem, task.state, assessment), assessment
     return expansion, found
 
 

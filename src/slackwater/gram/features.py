@@ -13,11 +13,15 @@ from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import IndexArray
 from slackwater.gram.storage import RowMemory
 from slackwater.kernels.base import Kernel
-from slackwater.kernels.blocks import block, combinations
+from slackwater.kernels.blocks import SUM_ROWS, block, combinations
 from slackwater.kernels.near_sums import NearSums
 from slackwater.memory import untouched
-from slackwater.points import DensePoints, Floats, Points
+from slackwater.points import DensePoints, Floats, GridPoints, Points
 from slackwater.workers import Workers
+
+# What is copied for sums at some points. Copies are cheap beside the products, and packing a support takes as long as
+# fifty points do.
+_COPIED_BYTES, _SUPPORT_BYTES = 2**24, 2**25
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,19 @@ class Features:
     def values(self, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_i coefficients[:, i] K(support_i, x) for the points x in ``at``: shape (len(at), functions)."""
         self.ledger.charge(self.ledger.account, len(at) * len(support))
-        return combinations(self.kernel, self.points.take(at), self.points.take(support), coefficients, self.workers)
+        values = np.zeros((len(at), len(coefficients)))
+        for some in _parts(len(support), self._copied_together(len(support), _SUPPORT_BYTES)):
+            chosen, own = self.points.take(support[some]), coefficients[:, some]
+            for part in _parts(len(at), self._copied_together(len(at), _COPIED_BYTES)):
+                values[part] += combinations(self.kernel, self.points.take(at[part]), chosen, own, self.workers)
+        return values
+
+    def _copied_together(self, n: int, n_bytes: int) -> int:
+        """Of n dense points, so many as take about so much memory, and enough for all threads."""
+        if not isinstance(self.points, DensePoints | GridPoints):
+            return n
+        as_many = n_bytes // max(1, self.points.n_features * self.points.dtype.itemsize) // SUM_ROWS
+        return SUM_ROWS * max(as_many, 2 * self.workers.n_threads)
 
     def values_without_far(
         self, at: IndexArray, support: IndexArray, coefficients: NDArray[np.float64]
@@ -129,3 +145,7 @@ def beside_a_matrix(features: Features, problems: int) -> int:
 def room_for_matrix(features: Features, problems: int) -> int:
     """Memory for such a matrix, beside the rows of a sample."""
     return features.matrix_bytes - beside_a_matrix(features, problems)
+
+
+def _parts(n: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, n)) for start in range(0, n, max(size, 1))]

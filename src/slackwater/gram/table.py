@@ -59,8 +59,14 @@ class FeatureTable(DirectRows):
         if isinstance(self.points, SparsePoints):
             return np.asarray(self._by_row @ direction, dtype=np.float64)
         step = max(1, _TOGETHER // max(self.n_features, 1))
-        parts = (self._by_row[start : start + step] @ direction for start in range(0, self.n, step))
-        return np.concatenate(list(parts), dtype=np.float64)
+        found = np.empty(self.n)
+
+        def multiply(start: int) -> None:
+            part = slice(start, start + step)
+            found[part] = self._by_row[part] @ direction
+
+        self._workers.run(multiply, range(0, self.n, step))
+        return found
 
 
 def _transposed(rows: NDArray[Any]) -> NDArray[Any]:

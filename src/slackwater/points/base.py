@@ -41,6 +41,9 @@ class Points(ABC):
     def slice(self, start: int, stop: int) -> Points:
         """Cut out points ``start`` to ``stop`` without copying data."""
 
+    def forget(self) -> None:  # noqa: B027  # most forms keep nothing
+        """Free what is kept for further products and can be made again."""
+
     @property
     @abstractmethod
     def raw(self) -> Any:

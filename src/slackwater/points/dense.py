@@ -63,6 +63,10 @@ class DensePoints(Vectors):
             whole._packing = Packing(np.ascontiguousarray(whole.dense(np.dtype(np.float32))).view(np.uint32))
         return whole._packing.words(first, len(self), width, few)
 
+    def forget(self) -> None:
+        """The packed coordinates."""
+        self._packing = None
+
     def centre(self) -> NDArray[np.float64]:
         """About the median, rounded to so few digits that counts, say, are shifted there without error."""
         some = self.values[:: 1 + len(self) // _CENTRE_SAMPLE].astype(np.float64)

@@ -91,6 +91,10 @@ class GridPoints(Vectors):
         """The words, as ``Packing`` has them."""
         return self._packing.words(self._first, len(self), width, few)
 
+    def forget(self) -> None:
+        """The packed words."""
+        self._packing.forget()
+
     @property
     def raw(self) -> Floats:
         return self.dense(self.dtype)

@@ -35,6 +35,11 @@ class Packing:
             return _packed(self._rows[first : first + count], width)
         return self._whole(width)[first * self._rows.shape[1] :]
 
+    def forget(self) -> None:
+        """Free what was packed for good; it is packed again when it is asked for."""
+        with self._lock:
+            self._packed = None
+
     def _pays(self, met: int) -> bool:
         """Whether so many of the points, together with those before, make up more than two meetings with all."""
         self._met += met
@@ -42,9 +47,8 @@ class Packing:
 
     def _whole(self, width: int) -> Words:
         with self._lock:
-            if self._packed is None:
-                self._packed = _packed(self._rows, width)
-        return self._packed
+            packed = self._packed = _packed(self._rows, width) if self._packed is None else self._packed
+        return packed
 
 
 def _packed(rows: Words, width: int) -> Words:

@@ -70,6 +70,13 @@ class Solver(Protocol):
     def expansion(self, problem: Problem, state: Any) -> Expansion: ...
 
 
+def model_of(solver: Solver, problem: Problem, state: Any, assessment: Assessment) -> Expansion:
+    """The model of a state that was assessed just now."""
+    if isinstance(solver, ScaledAsAssessed):
+        return solver.scaled(problem, state, assessment)
+    return solver.expansion(problem, state)
+
+
 class Outlook(NamedTuple):
     """What a solver knows before a step at no cost."""
 
@@ -83,6 +90,14 @@ class Foresighted(Protocol):
     """A solver whose steps do not all cost ``rows_a_step`` rows, or that knows itself when it is done."""
 
     def outlook(self, problem: Problem, state: Any) -> Outlook: ...
+
+
+@runtime_checkable
+class ScaledAsAssessed(Protocol):
+    """A solver whose assessment has found what its model is scaled by, which takes a look at all examples."""
+
+    def scaled(self, problem: Problem, state: Any, assessment: Assessment) -> Expansion:
+        """What ``expansion`` would return."""
 
 
 @runtime_checkable

@@ -21,7 +21,18 @@ from slackwater.expansion import Expansion
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.source import RowBlock, RowSource
 from slackwater.problem import Problem
-from slackwater.solvers.base import Assessment, Foresighted, Outlook, Paced, Prudent, Redrawable, RowReuseHint, Solver
+from slackwater.solvers.base import (
+    Assessment,
+    Foresighted,
+    Outlook,
+    Paced,
+    Prudent,
+    Redrawable,
+    RowReuseHint,
+    ScaledAsAssessed,
+    Solver,
+    model_of,
+)
 from slackwater.stopping import Progress, StoppingRule, StopReason, first_reason, reason_of
 from slackwater.tracing import Callback, Clock, Watch, snapshot
 from slackwater.workers import Workers
@@ -30,7 +41,7 @@ from slackwater.workers import Workers
 # time of single rows for half as many evaluations again; 32 gain little more.
 _MOST_ROWS_AHEAD = 16
 _SECONDS_BETWEEN_TICKS = 0.2
-_LOOKS_AT_THE_END = 2.0  # of all models: they are assessed, and scaled as they were assessed
+_LONG_LOOK = 0.005  # seconds to assess a model, from which on it is measured twice
 _FIRST = np.zeros(1, dtype=np.intp)
 
 
@@ -96,8 +107,8 @@ def drive(
 
     With ``workers`` the problems draw and step side by side, which pays where a step takes milliseconds. A step that
     the deadline overtakes while its kernel values are computed is as if it had not been begun; CutShort is raised if it
-    is the first, so that there is no model. Without ``torn`` such a step is made all the same, for a solver whose draws
-    cannot be undone and a state that is to be continued.
+    is the first, so that there is no model, and before it if there is no time to look at the models. Without ``torn``
+    such a step is made all the same, for a solver whose draws cannot be undone and a state that is to be continued.
     """
     run = _Run(solver, rows, ledger, clock, callbacks, workers or Workers(), judge)
     whole = nullcontext if torn or isinstance(solver, Redrawable) else deadline.shielded
@@ -106,14 +117,15 @@ def drive(
             run.assess(task)
     active = [task for task in tasks if task.reason is None]
     called_off: StopReason | None = None
-    timed, ending = math.isfinite(deadline.limit), 0.0  # seconds that the models will take, once training is over
+    timed = math.isfinite(deadline.limit)
+    ending = run.seconds_to_end(active, deadline) if timed else 0.0  # that the models will take, once training is over
     while active:
         outlooks = [run.outlook(task) for task in active]
         cost = sum(outlook.next_cost for outlook in outlooks)
         began = clock.seconds() if timed else 0.0
         assessments = run.assessments_due(active)
         if timed and any(each is not None for each in assessments):
-            ending = _LOOKS_AT_THE_END * (clock.seconds() - began)
+            ending = run.looks_at_the_end * (clock.seconds() - began)
         called_off = called_off or reason_of(deadline.within(deadline.limit - ending))
         for task, outlook, assessment in zip(active, outlooks, assessments, strict=True):
             run.review(task, outlook, cost, assessment, called_off)
@@ -163,6 +175,8 @@ class _Run:
         self.reuse_hint = self.solver if isinstance(self.solver, RowReuseHint) else None
         self.prudent = self.solver if isinstance(self.solver, Prudent) else None
         self.paced = self.solver if isinstance(self.solver, Paced) else None  # asking costs microseconds a step
+        # Each model is assessed, and scaled as it was assessed.
+        self.looks_at_the_end = 1.0 if isinstance(self.solver, ScaledAsAssessed) else 2.0
 
     def step(self, active: Sequence[Task]) -> None:
         """Draw for every problem, fetch the rows together, apply."""
@@ -217,6 +231,26 @@ class _Run:
 
         return self.workers.run(assess, active)
 
+    def seconds_to_end(self, active: Sequence[Task], deadline: Deadline) -> float:
+        """What the models of all problems will take, where it will be some steps until one is assessed.
+
+        CutShort if there is not so much time, nor a model yet.
+        """
+        if not active or self.solver.due(1):
+            return 0.0
+        took = self._seconds_to_assess(active[0])
+        if _LONG_LOOK < took < deadline.left:  # perhaps because loops had to be loaded, or compiled
+            took = min(took, self._seconds_to_assess(active[0]))
+        needed = self.looks_at_the_end * len(active) * took
+        if needed > deadline.left and any(task.state.step == 0 for task in active):
+            raise CutShort(deadline.interrupted.is_set())
+        return needed
+
+    def _seconds_to_assess(self, task: Task) -> float:
+        began = self.clock.seconds()
+        self.solver.assess(task.problem, task.state)  # which changes nothing
+        return self.clock.seconds() - began
+
     def review(
         self, task: Task, outlook: Outlook, cost: int, assessment: Assessment | None, called_off: StopReason | None
     ) -> None:
@@ -250,7 +284,8 @@ class _Run:
         error = assessment.holdout_error
         if error is not None:
             if error <= task.holdout_best.error:
-                task.holdout_best = HoldoutBest.of(self.solver.expansion(task.problem, task.state), assessment, error)
+                model = model_of(self.solver, task.problem, task.state, assessment)
+                task.holdout_best = HoldoutBest.of(model, assessment, error)
         elif self.prudent is not None:
             self.prudent.keep_best(task.problem, task.state, assessment)
 

@@ -6,6 +6,10 @@ A step draws an example and sets its coefficient to the best value, all others f
 
 **An iteration costs** n kernel evaluations, to bring the responses up to date, or none where the coefficient is already
 at its best (arXiv:1204.0566, Section 4.4: the responses are known, so that costs nothing to find out).
+
+While few examples have had their turn and C is large, the model swings with every step: of Adult's test rows 17 to 31 %
+are misclassified between steps 500 and 2000. So a fit that ends before its gap is small has the best model that was
+assessed on the way (``incumbent.py``), by the errors on examples without a coefficient in either.
 """
 
 from __future__ import annotations
@@ -19,14 +23,17 @@ from numpy.typing import NDArray
 
 from slackwater.gram.source import RowBlock
 from slackwater.problem import Problem
+from slackwater.solvers.base import Assessment
 from slackwater.solvers.coupling import Coupling, Free
 from slackwater.solvers.dual_form import DualAscent, DualPoint
+from slackwater.solvers.incumbent import MIN_COMPARISON_EXAMPLES, TRUSTED_GAP, Incumbent
 from slackwater.solvers.urn import Urn
 
 
 @dataclass
 class SDCAState(DualPoint):
     urn: Urn
+    best: Incumbent
 
 
 @dataclass(frozen=True)
@@ -34,8 +41,8 @@ class SDCA(DualAscent):
     coupling: ClassVar[Coupling] = Free()
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SDCAState:
-        n = problem.n
-        return SDCAState(0, self.C, self.upper_bounds(problem), np.zeros(n), np.zeros(n), Urn.filled_by(rng))
+        zeros, upper = np.zeros(problem.n), self.upper_bounds(problem)
+        return SDCAState(0, self.C, upper, zeros, zeros.copy(), Urn.filled_by(rng), Incumbent.none())
 
     def draw(self, problem: Problem, state: SDCAState) -> NDArray[np.intp]:
         index = state.urn.draw(problem.all_examples, state.responses, math.inf)
@@ -58,9 +65,29 @@ class SDCA(DualAscent):
             rows.add_to(state.responses, problem.labels, change)
         state.step += 1
 
+    def keep_best(self, problem: Problem, state: SDCAState, assessment: Assessment) -> None:
+        """Let the current model be the best so far, if it is."""
+        if self._improved(problem, state, assessment):
+            without = np.count_nonzero((state.alpha == 0.0) & (state.upper > 0.0))
+            state.best = state.best.succeeded_by(state, assessment, judged=int(without) >= MIN_COMPARISON_EXAMPLES)
+
+    def best(self, problem: Problem, state: SDCAState, assessment: Assessment) -> DualPoint:
+        """The current point, or the one that had the best model."""
+        return state if self._improved(problem, state, assessment) else state.best.point(state)
+
     def continued(self, state: SDCAState) -> SDCAState:
         self.rescale(state)
+        state.best = Incumbent.none()
         return state
+
+    def _improved(self, problem: Problem, state: SDCAState, assessment: Assessment) -> bool:
+        """By errors on examples without a coefficient; by the objective where there are few, or the gap is small.
+
+        Those that were drawn and needed no coefficient are among them. They speak for the later model, as does the
+        dual objective.
+        """
+        unseen = np.full(problem.n, assessment.gap > TRUSTED_GAP)
+        return state.best.yields_to(problem, state, assessment, unseen)
 
 
 def _can_gain(state: SDCAState, indices: NDArray[np.intp]) -> NDArray[np.bool_]:

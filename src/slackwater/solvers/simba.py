@@ -127,8 +127,11 @@ class SIMBA:
 
     def expansion(self, problem: Problem, state: SIMBAState) -> Expansion:
         """Scaled so that the margin is one; unscaled while there is no positive margin."""
-        coefficients = _mean(state.coefficients, state.step)
-        margin = self._level(problem, self._responses(problem, _mean(state.direction, state.step)))
+        return self.scaled(problem, state, self.assess(problem, state))
+
+    def scaled(self, problem: Problem, state: SIMBAState, assessment: Assessment) -> Expansion:
+        """The same, without another look at all examples."""
+        coefficients, margin = _mean(state.coefficients, state.step), assessment.margin
         return Expansion.from_dense(coefficients * problem.labels / (margin if margin > 0.0 else 1.0), 0.0)
 
     def continued(self, state: SIMBAState) -> SIMBAState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
@@ -9,19 +10,26 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from slackwater.deadline import INTERRUPTS, Clock, CutShort, Deadline, working_until
+from slackwater.errors import ConvergenceWarning, warn
 from slackwater.estimators.documented import Documented
 from slackwater.estimators.model_checks import require, require_array, require_classes, require_feature_names
+from slackwater.estimators.outcome import REMEDIES
 from slackwater.estimators.parameters import COMMON, Rule, check_parameters, positive, whole_from
 from slackwater.estimators.portable import StorableClassifier, set_attributes
-from slackwater.estimators.validation import check_rows, check_targets, seed_of
+from slackwater.estimators.validation import Targets, check_rows, check_targets, seed_of
 from slackwater.examples import distinct_examples
 from slackwater.features.fourier import FourierMap
+from slackwater.fitting.fourier import FourierDescent
 from slackwater.kernels.registry import resolve_gamma
 from slackwater.model_io.model import StoredModel
 from slackwater.points import as_points
+from slackwater.progress import Forecast, ProgressLine
+from slackwater.stopping import StopReason, reason_of_cut
+
+_MEAN_ROWS = 512  # from which the means of the classes are computed
 
 
 @dataclass(eq=False, repr=False)
@@ -32,8 +40,9 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
         \min_w\ \tfrac12 \|w\|^2 + C \sum_i \omega_i \max(0,\ 1 - y_i \langle w, P(x_i) \rangle),
         \qquad \langle P(x), P(z) \rangle \approx \exp(-\gamma \|x - z\|^2)
 
-    solved by LIBLINEAR's dual coordinate descent. Not an anytime method: it approximates the kernel, once, and then the
-    optimum of another problem is found. There is no bias (LIBLINEAR would regularise it), as in the paper's comparison.
+    solved by dual coordinate descent, as in LIBLINEAR. It approximates the kernel, once, and then finds the optimum of
+    another problem, over rows in random order as their features are computed: there is a model from the first 512 rows
+    on. There is no bias (LIBLINEAR would regularise it), as in the paper's comparison.
 
     **The cost** is that of the features, one inner product of d values for each pair of them and example, as in the
     paper; that of the linear problem, which is small beside it, is not counted.
@@ -49,12 +58,15 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
     class_weight : dict or "balanced", optional
         Multiplies the sample weights of each class.
     tol : float, default=1e-4
-        Of LIBLINEAR.
+        By how much projected gradients of the dual may differ at the end: LIBLINEAR's tolerance.
     max_iter : int, default=10000
-        Passes of LIBLINEAR; it warns when they do not suffice.
+        Passes over the examples at most.
+    max_time : float, optional
+        Stop after this many seconds, with the model reached; so does Ctrl-C.
+    verbose : int, default=0
+        1 shows a line of progress in a terminal or a notebook.
     random_state : int, RandomState or None, default=None
-        Of the directions, and of the order in which LIBLINEAR visits the examples. None means 0: unseeded fits are
-        identical.
+        Of the directions, and of the order in which examples are visited. None means 0: unseeded fits are identical.
 
     Attributes
     ----------
@@ -62,9 +74,12 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
         Weights of the Fourier features.
     intercept_ : ndarray of zeros
     n_inner_products_ : int
-        n_pairs times the number of distinct training rows; comparable to ``n_kernel_evals_`` of the kernel methods,
-        since a Gaussian kernel value costs one inner product, too.
+        n_pairs times the number of distinct training rows that were looked at; comparable to ``n_kernel_evals_`` of the
+        kernel methods, since a Gaussian kernel value costs one inner product, too.
     n_iter_ : int
+        Passes over the examples.
+    stop_reason_ : str
+        "tol", "max_iter", "max_time" or "interrupted".
     classes_, n_features_in_
 
     References
@@ -88,6 +103,8 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
     class_weight: Any = None
     tol: float = 1e-4
     max_iter: int = 10_000
+    max_time: float | None = None
+    verbose: int = 0
     random_state: Any = None
 
     kernel: ClassVar[str] = "rbf"
@@ -96,8 +113,10 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
         "n_pairs": whole_from(1, "It is the number of random directions; each gives two features."),
         "gamma": COMMON["gamma"],
         "class_weight": COMMON["class_weight"],
-        "tol": positive("It is LIBLINEAR's tolerance."),
-        "max_iter": whole_from(1, "It limits the passes of LIBLINEAR."),
+        "tol": positive("It is by how much projected gradients may differ at the end."),
+        "max_iter": whole_from(1, "It limits the passes over the examples."),
+        "max_time": COMMON["max_time"],
+        "verbose": COMMON["verbose"],
     }
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FourierSVC:
@@ -115,32 +134,81 @@ class FourierSVC(Documented, StorableClassifier, ClassifierMixin, BaseEstimator)
         Returns
         -------
         self
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C. The model reached is kept: ``stop_reason_`` "interrupted".
         """
         check_parameters(self, self._rules)
-        X = check_rows(self, X, reset=True)
-        targets = check_targets(y, X.shape[0], sample_weight, self.class_weight)
-        points = as_points(X)
-        distinct = distinct_examples(points, targets.codes, targets.weights)
-        gamma = resolve_gamma(self.gamma, points)
-        seed = seed_of(self.random_state)
-        self._map: Any = FourierMap.drawn(X.shape[1], self.n_pairs, gamma, np.random.default_rng(seed))
-        order = distinct.kept[distinct.order]  # by content: the model does not depend on the order of the rows
-        linear = LinearSVC(
-            C=self.C,
-            loss="hinge",
-            dual=True,
-            fit_intercept=False,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=seed,
-        )
-        linear.fit(self._map.transform(X[order]), targets.codes[order], distinct.weights[distinct.order])
-        self.classes_ = targets.classes
-        self.coef_ = np.ascontiguousarray(linear.coef_)  # as it is read from a file: products are rounded alike
-        self.intercept_ = np.zeros(len(self.coef_))
-        self.n_iter_ = int(linear.n_iter_)
-        self.n_inner_products_ = self.n_pairs * len(order)
+        deadline = Deadline(Clock(), math.inf if self.max_time is None else float(self.max_time))
+        with INTERRUPTS.raising(deadline.interrupted):
+            X = check_rows(self, X, reset=True)
+            targets = check_targets(y, X.shape[0], sample_weight, self.class_weight)
+            rng = np.random.default_rng(seed_of(self.random_state))
+            gamma = resolve_gamma(self.gamma, as_points(X))
+            self._map: Any = FourierMap.drawn(X.shape[1], self.n_pairs, gamma, rng)
+            try:
+                with working_until(deadline):
+                    descent = self._begun(X, targets, rng)
+                    descent.begin()
+            except CutShort as cut:
+                descent, reason = self._of_some(X, targets, rng), reason_of_cut(cut)
+                models = descent.class_means()
+            else:
+                reason = self._finished(descent, deadline, rng)
+                models = descent.models()
+        self._keep(targets, descent, models, reason)
+        if deadline.interrupted.is_set():
+            raise KeyboardInterrupt(f"the model reached is kept and usable (stop_reason_ is {self.stop_reason_!r}).")
+        if reason in REMEDIES:
+            warn(
+                f"training stopped ({reason}) before the linear problem was solved to tol={self.tol:g}. The model is "
+                f"usable; for a better one {REMEDIES[reason]}, or raise tol to accept this one.",
+                ConvergenceWarning,
+            )
         return self
+
+    def _begun(self, X: Any, targets: Targets, rng: np.random.Generator) -> FourierDescent:
+        """The distinct examples in an order that is drawn by their content, not by that of the rows."""
+        distinct = distinct_examples(as_points(X), targets.codes, targets.weights)
+        drawn = distinct.order[rng.permutation(len(distinct.order))]
+        rows = distinct.kept[drawn]
+        return FourierDescent(
+            self._map, X, rows, targets.codes[rows], self.C * distinct.weights[drawn], len(targets.classes)
+        )
+
+    def _of_some(self, X: Any, targets: Targets, rng: np.random.Generator) -> FourierDescent:
+        """A few rows of each class, for a model where there is no time for training."""
+        shuffled = rng.permutation(np.flatnonzero(targets.weights > 0.0))
+        most = max(_MEAN_ROWS // len(targets.classes), 1)
+        groups = [shuffled[targets.codes[shuffled] == code][:most] for code in range(len(targets.classes))]
+        rows = np.concatenate(groups)
+        return FourierDescent(
+            self._map, X, rows, targets.codes[rows], self.C * targets.weights[rows], len(targets.classes)
+        )
+
+    def _finished(self, descent: FourierDescent, deadline: Deadline, rng: np.random.Generator) -> StopReason:
+        """Train until the problem is solved or the time is over, with a line of progress if one is wanted."""
+        line = None
+        if self.verbose:
+            line = ProgressLine(None, Forecast(self.max_time, None, int(self.max_iter)), self.verbose > 1)
+        try:
+            with working_until(deadline):
+                return descent.finish(float(self.tol), int(self.max_iter), rng, deadline.clock, line)
+        except CutShort as cut:
+            return reason_of_cut(cut)
+        finally:
+            if line is not None:
+                line.done()
+
+    def _keep(self, targets: Targets, descent: FourierDescent, models: NDArray[np.float64], reason: StopReason) -> None:
+        self.classes_ = targets.classes
+        self.coef_ = models
+        self.intercept_ = np.zeros(len(self.coef_))
+        self.n_iter_ = descent.passes
+        self.n_inner_products_ = self.n_pairs * descent.known
+        self.stop_reason_ = str(reason)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Values of the decision function: (m,) for two classes, else (m, n_classes)."""

@@ -101,7 +101,8 @@ class SIMBAClassifier(Baseline):
         training_set = feature_training_set(
             points, Linear(), *rows[1:3], held_out, 0, 0, workers, rng, None, rows.held_out
         )
-        examples = as_vectors(points.take(training_set.kept), self.kernel)
+        all_kept = training_set.n == len(points)  # then a copy would be one too many
+        examples = points if all_kept else as_vectors(points.take(training_set.kept), self.kernel)
         table = FeatureTable(examples, training_set.ledger, workers)
         return dataclasses.replace(training_set, rows=table)
 
