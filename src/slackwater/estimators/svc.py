@@ -104,7 +104,7 @@ class SVC(AddsRows):
         10 assessments without improvement are an epoch.
     cache_size : float, optional
         Memory for all that holds kernel values, in MB. A fit adds at its peak no more than this,
-        copies of X (at most four) and 96 MB. By default a sixth of the memory of the machine or
+        copies of X (at most three) and 96 MB. By default a sixth of the memory of the machine or
         container, a third for the nearly sparse matrix of a narrow kernel and for coordinates in a
         subspace; taken as needed, and by default less where rows are soon computed again. It
         changes the time and the way to the model, which is as near to the optimum as ever; a
