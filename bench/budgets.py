@@ -78,21 +78,19 @@ WAYS: dict[str, Callable[[Kernel], Any]] = {
 }
 
 
+PAPER_DATA = {"adult": "adult", "forest": "forest", "digits": "mnist10"}
+
+
 def load(name: str) -> tuple[Any, Any, Any, Any]:
     """All rows to train with, MOST_TESTED to test."""
-    if name in ("adult", "forest"):
-        X, y, X_test, y_test = load_dataset(name)
+    if name in PAPER_DATA:
+        X, y, X_test, y_test = load_dataset(PAPER_DATA[name])
     else:
-        folder = Path(
-            os.environ.get("SLACKWATER_DATA", ".") if name == "digits" else os.environ.get("SLACKWATER_SETS", "sets")
-        )
-        with np.load(folder / f"{'mnist' if name == 'digits' else name}.npz") as data:
+        with np.load(Path(os.environ.get("SLACKWATER_SETS", "sets")) / f"{name}.npz") as data:
             X, y, X_test, y_test = (data[key] for key in ("train_x", "train_y", "test_x", "test_y"))
     rows = np.random.default_rng(0).permutation(len(y_test))[:MOST_TESTED]
     X_test, y_test = X_test[rows], y_test[rows]
-    if name == "digits":
-        X, X_test = ((each / np.float32(255.0)).astype(np.float32) for each in (X, X_test))
-    elif name not in ("adult", "forest"):
+    if name not in PAPER_DATA:
         mean, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
         spread[spread == 0.0] = 1.0
         X, X_test = (((each - mean) / spread).astype(np.float32) for each in (X, X_test))

@@ -5,7 +5,7 @@
 Peers: oneDAL's SVC (scikit-learn-intelex, 8 GB of cache) and scikit-learn's LinearSVC (LIBLINEAR, hinge loss, which
 regularises the intercept as well and has no support vectors). Each contestant runs in a process of its own, after a fit
 of few rows that loads its libraries, and is ended after --limit seconds. The objective is ½ ‖w‖² + C Σ losses, computed
-here in double precision from coef_ and intercept_ for all alike; the error is that on rows held out.
+here in double precision from coef_ and the decision values of the training rows; the error is that on rows held out.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def contest(case: str, contestant: str, out: Any) -> None:
     model.fit(X[:cut], y[:cut])
     seconds = time.perf_counter() - begun
     shown = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
-    weights, bias = np.ravel(shown), float(np.ravel(model.intercept_)[0])
-    margins = np.where(y[:cut] == 1, 1.0, -1.0) * (np.asarray(X[:cut] @ weights) + bias)
+    weights, values = np.ravel(shown), np.ravel(model.decision_function(X[:cut]))
+    margins = np.where(y[:cut] == 1, 1.0, -1.0) * values
     objective = 0.5 * weights @ weights + C * np.maximum(0.0, 1.0 - margins).sum()
     out.put((seconds, objective, 1.0 - model.score(X[cut:], y[cut:]), getattr(model, "gap_", None)))
 
