@@ -42,14 +42,20 @@ class Factor:
         upper: Floats,
         cut_short: Callable[[], bool] = lambda: False,
     ) -> Floats | None:
-        """A feasible dual point, near the optimum as a rule; None where rounding leaves nothing to factorise."""
-        own = float(np.einsum("ij,ij->i", self.values, self.values).mean()) if self.rank else 0.0
+        """A feasible dual point, near the optimum as a rule; None where rounding leaves nothing to factorise.
+
+        A box of no width, as held-out examples have, has no inside: such dual variables are 0 from the beginning.
+        """
+        free = np.flatnonzero(upper > 0.0)
+        values = self.values if len(free) == len(upper) else self.values[free]
+        own = float(np.einsum("ij,ij->i", values, values).mean()) if values.size else 0.0
         if not own > 0.0:
             return None
-        signed = labels[:, None] * (self.values / np.sqrt(own))
-        y = labels.astype(np.float64) if self.free_bias else None
-        found = solve_interior(signed, self.noise / own, own * upper, y, cut_short)
-        alpha = _at_bounds(found, upper, own)
+        signed = labels[free, None] * (values / np.sqrt(own))
+        y = labels[free].astype(np.float64) if self.free_bias else None
+        found = solve_interior(signed, self.noise / own, own * upper[free], y, cut_short)
+        alpha = np.zeros(len(upper))
+        alpha[free] = _at_bounds(found, upper[free], own)
         return _balanced(alpha, labels, upper) if self.free_bias else alpha
 
 
