@@ -358,4 +358,6 @@ class SharedPath:
 
     def _assessed(self, weights: Floats, point: PathPoint) -> PathPoint:
         assessment = assessed(self.coupling, self.labels, point.C * weights, point.alpha, point.responses)
-        return point._replace(assessment=assessment)
+        # Time may be up when a point is solved on the working set, and others have not joined that belong to it.
+        open_ = self.deadline.passed() and not self.goal.reached(assessment)
+        return point._replace(assessment=assessment, reason=StopReason.SECONDS if open_ else point.reason)
