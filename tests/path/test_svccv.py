@@ -530,6 +530,38 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
         SVCCV(**arguments).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("scoring", "y", "words"),
+    [
+        ("f1", [0, 1, 2], r"scoring must suit the classes 0, 1, 2, got 'f1'.*multiclass"),
+        ("roc_auc", [0, 1, 2], "scoring must suit the classes 0, 1, 2, got 'roc_auc'.*multi_class"),
+        ("f1", ["no", "yes"], "scoring must suit the classes no, yes, got 'f1'.*pos_label"),
+        ("r2", ["no", "yes"], "scoring must suit the classes no, yes, got 'r2'"),
+        ("f1_samples", list(range(6)), r"scoring must suit the classes 0, 1, 2, 3, …, got 'f1_samples'"),
+        (make_scorer(recall_score, pos_label=7), [0, 1], "scoring must suit the classes 0, 1, got make_scorer"),
+    ],
+)
+def test_a_score_that_these_labels_have_not_is_named_before_any_work(
+    scoring: Any, y: list[Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, _ = moons(60)
+    monkeypatch.setattr(rounds_module.Search, "run", lambda *arguments: pytest.fail("work was begun"))
+    with pytest.raises(ValueError, match=words):
+        SVCCV([1.0], [0.5], cv=3, scoring=scoring).fit(X, np.resize(y, 60))
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "f1_macro", "average_precision", "neg_log_loss", "v_measure_score"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_score_that_these_labels_have_is_not_refused(scoring: str, n_classes: int) -> None:
+    X, y = make_classification(150, 4, n_classes=n_classes, n_informative=3, n_redundant=0, random_state=0)
+    search = SVCCV([1.0], [0.5], cv=3, scoring=scoring, refit=False)
+    if scoring == "neg_log_loss" or (scoring == "roc_auc" and n_classes == 3):
+        with pytest.raises(ValueError, match="scoring must"):
+            search.fit(X, y)
+    else:
+        assert np.isfinite(search.fit(X, y).best_score_)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, None, "0.5", 1j, [0.5], {"score": 1.0}])
 def test_a_score_that_is_no_finite_number_is_named_with_its_place(value: Any) -> None:
     X, y = moons(60)

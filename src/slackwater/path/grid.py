@@ -57,7 +57,7 @@ def range_of_c(data: Preparation, deadline: Deadline) -> tuple[float, float]:
     losses = np.array([max(point.assessment.objective - 0.5 / point.assessment.margin**2, 0.0) for point in points])
     losses /= costs
     done = np.flatnonzero(losses <= _HARDLY_ANY)
-    high = points[done[0]].C if len(done) else points[-1].C
+    high = points[done[0]].C if len(done) else float(Cs[-1])  # also where there was no time to find out
     return float(low * share), float(max(high, low * _STEP))
 
 

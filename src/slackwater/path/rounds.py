@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -260,6 +261,33 @@ class Search:
         gamma = model.gamma if isinstance(model.gamma, Real) else 0.0
         number = fold if rows.numbers is None else rows.numbers[fold]
         return checked_score(self.scorer(model, X, y, **extra), float(model.C), float(gamma), number)
+
+
+def require_suited(scorer: Callable[..., Any], scoring: Any, template: SVC, rows: SearchRows) -> None:
+    """Refuse a score of scikit-learn that labels like these have not, even where every prediction is right."""
+    if not hasattr(scorer, "_score_func"):
+        return  # a function of the user's own: it is called as often as there are models
+    test = rows.folds[0][1]
+    ideal = ScoredModel.of(template, rows.classes, rows.tests[0], _ideal_values(rows.codes[test], len(rows.classes)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            scorer(ideal, rows.tests[0], rows.y[test])
+        except (TypeError, ValueError) as error:
+            some = ", ".join(map(str, rows.classes[:4])) + (", …" if len(rows.classes) > 4 else "")
+            raise ValueError(
+                f"scoring must suit the classes {some}, got {scoring!r}, which would fail even if all predictions were "
+                f"right: {str(error).rstrip('.')}. For several classes there are f1_macro and balanced_accuracy; "
+                "make_scorer(…, pos_label=…) says which of two is meant."
+            ) from error
+
+
+def _ideal_values(codes: NDArray[np.intp], n_classes: int) -> Floats:
+    """Decision values that are right for every row: of the second class, or of each pair of classes."""
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)
+    pairs = [(first, second) for first in range(n_classes) for second in range(first + 1, n_classes)]
+    return np.array([np.where(codes == first, 1.0, np.where(codes == second, -1.0, 0.0)) for first, second in pairs]).T
 
 
 def accepts_weights(scorer: Callable[..., Any]) -> bool:

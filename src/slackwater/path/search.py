@@ -34,7 +34,7 @@ from slackwater.path.checks import checked_cs, checked_folds, checked_gammas, ch
 from slackwater.path.grid import default_gammas
 from slackwater.path.halving import Rounds, means_over_folds, middle
 from slackwater.path.results import best, cv_results, one_standard_error, standard_error
-from slackwater.path.rounds import Search, SearchRows
+from slackwater.path.rounds import Search, SearchRows, require_suited
 from slackwater.points import as_points
 from slackwater.progress import spelled
 from slackwater.workers import Workers, thread_count
@@ -210,6 +210,7 @@ break_ties, n_jobs, random_state
         candidates, gammas = self._candidates(X, *grid)
         weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), (length(X),))
         rows = SearchRows(X, y, targets.classes, weights, self.class_weight, folds, self.kernel == "precomputed")
+        require_suited(scorer, self.scoring, template, rows)
         deadline = whole.within(_SEARCH_SHARE * whole.limit)
         with INTERRUPTS.raising(whole.interrupted), Workers(thread_count(self.n_jobs), deadline) as workers:
             search = Search(
