@@ -481,9 +481,27 @@ def test_the_picture_shows_every_score_and_marks_the_choice() -> None:
     assert written == {f"{score:.3f}" for score in search.cv_results_["mean_test_score"]}
     (mark,) = display.ax_.lines
     row, column = display.chosen
-    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (column, row)
+    corners = np.array([mark.get_xdata()[:4], mark.get_ydata()[:4]])
+    np.testing.assert_allclose(corners.mean(axis=1), [column, row], atol=1e-12)
+    assert np.abs(corners - [[column], [row]]).max() < 0.5
     assert (display.Cs[column], display.gammas[row]) == (search.C_, search.gamma_)
     assert f"{search.best_score_:.4g} ± {search.best_score_error_:.2g}" in display.ax_.get_title()
+    pyplot.close(display.figure_)
+
+
+def test_the_picture_has_scores_of_fewer_rows_in_brackets_and_never_bold() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    X, y = moons(100)
+    search = SVCCV(np.geomspace(0.1, 100.0, 9), [1.0], max_time=300.0).fit(X, y)
+    search.cv_results_["n_resources"] = np.where(np.arange(9) == search.best_index_, 100, 50)
+    display = search.plot()
+    shown = {text.get_position()[0]: text for text in display.ax_.texts}
+    column = display.chosen[1]
+    for place, text in shown.items():
+        score = f"{search.cv_results_['mean_test_score'][place]:.3f}"
+        assert text.get_text() == (score if place == column else f"({score})")
+        assert (text.get_weight() == "bold") == (place == column)
+    assert "in brackets: on fewer rows" in display.ax_.get_title()
     pyplot.close(display.figure_)
 
 
