@@ -316,6 +316,28 @@ def test_time_that_runs_out_leaves_the_candidates_seen_with_the_most_rows(monkey
     )
 
 
+def test_a_round_that_has_no_time_for_the_best_so_far_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = moons(1400)
+    now, fit, many = FakeTime(), rounds_module.fitted_until, []
+
+    def slow(model: Any, X_train: Any, *arguments: Any) -> Any:
+        """Of the second round, on all rows, there is time for the least C alone."""
+        if len(X_train) > 500:
+            many.append(model.C)
+            now.spend(1.0)
+        if many and model.C > 1e-3:
+            raise CutShort(interrupted=False)
+        return fit(model, X_train, *arguments)
+
+    monkeypatch.setattr(search_module, "Clock", partial(Clock, now=now))
+    monkeypatch.setattr(SharedFolds, "values", lambda *arguments: None)
+    monkeypatch.setattr(rounds_module, "fitted_until", slow)
+    search = SVCCV([1e-3, 1.0], [1.0], max_time=60.0, refit=False).fit(X, y)
+    assert many[:6] == [1e-3] * 5 + [1.0]
+    assert search.C_ == 1.0
+    assert (search.cv_results_["n_resources"] == 200).all()
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kernel", ["callable", "precomputed", "ovr", "rbf"])
 def test_a_search_ends_in_time_whatever_fits_it_makes(kernel: str) -> None:

@@ -192,6 +192,8 @@ class Search:
             members = members[np.argsort(self.Cs[members])]
             with working_until(until):
                 scores = self._of_gamma(rows, shared, gamma, self.Cs[members], until)
+            if found.n_rows[active[0]] not in (0, rows.n) and active[0] not in members[: len(scores)]:
+                return  # no time for the best so far: more rows alone would have others chosen in its place
             for number, each in zip(members, scores, strict=False):
                 found.keep(number, columns, each, rows.n, iteration)
                 self.scored += 1
