@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import slackwater
 from data_files import write_iris, write_moons
 from slackwater.cli.main import run
 from slackwater.path import SVCCV, svm_path
+from slackwater.path.folds import SharedFolds
 
 
 @pytest.fixture
@@ -53,6 +55,10 @@ def test_json_says_what_was_chosen_and_how_sure_that_is(command):
     ("arguments", "words"),
     [
         (["--search", "-c", "3"], "--C is chosen by --search"),
+        (["--search", "-c", "1"], "--C is chosen by --search"),
+        (["--folds", "7"], "--folds and --selection are of a search: add --search"),
+        (["--selection", "best"], "--folds and --selection are of a search: add --search"),
+        (["--search", "--gammas", "1,wide"], "--gammas must be numbers, scale or auto with commas between them, got"),
         (["--search", "-g", "3"], "--gamma is chosen by --search"),
         (["--search", "--checkpoint", "state"], "--checkpoint is of a single fit"),
         (["--search", "--strategy", "exact"], "--strategy is of a single fit"),
@@ -74,6 +80,48 @@ def test_search_and_cross_validation_exclude_each_other(command):
     code, _, err = command("train", "--search", "-v", "5", "moons")
     assert code == 2
     assert "leave one of them out" in err
+
+
+def test_ctrl_c_in_a_search_says_what_was_best_until_then(command, monkeypatch):
+    values = SharedFolds.values
+    seen = []
+
+    def interrupted(*arguments):
+        seen.append(None)
+        if len(seen) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return values(*arguments)
+
+    monkeypatch.setattr(SharedFolds, "values", interrupted)
+    code, out, err = command("train", "--search", "--Cs", "1,10", "--gammas", "1,2,3", "moons", "no.model")
+    assert (code, out) == (130, "")
+    best, nothing = err.splitlines()
+    assert best.startswith("slackwater: 4 settings were scored until then: C ")
+    assert nothing == "slackwater: interrupted before there was a model; nothing is written."
+
+
+def test_ctrl_c_in_the_final_fit_writes_the_model_reached(command, monkeypatch):
+    fit = slackwater.SVC.fit
+
+    def interrupted(self, *arguments, **more):
+        fit(self, *arguments, **more)
+        self.stop_reason_ = "interrupted"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(slackwater.SVC, "fit", interrupted)
+    code, _, err = command("train", "--search", "--Cs", "1", "--gammas", "1", "moons", "reached.model")
+    assert code == 130
+    assert "interrupted: the model reached is in reached.model" in err
+    assert slackwater.load("reached.model").C == 1.0
+
+
+def test_warnings_of_a_path_are_notes_each_of_them_once(command):
+    code, _, err = command("path", "-t", "sigmoid", "--Cs", "0.1,1,10", "moons")
+    assert code == 0
+    notes = err.splitlines()
+    assert all(line.startswith("slackwater: ") for line in notes)
+    assert len(set(notes)) == len(notes)
+    assert "not positive semi-definite" in notes[0]
 
 
 def test_path_prints_the_front(command):
@@ -104,7 +152,8 @@ def test_path_draws_a_picture_and_speaks_json(command, tmp_path):
         (["--label", "species", "iris.csv"], "y must have two classes, got 3"),
         (["-g", "wide", "moons"], "--gamma must be a number > 0, scale or auto, got 'wide'"),
         (["moons", "nowhere/front.png"], "no such folder"),
-        (["--n-points", "2", "moons", "front.unknown"], "front.unknown: cannot be written"),
+        (["--n-points", "2", "moons", "front.unknown"], "front.unknown: cannot be written (its ending must be one of"),
+        (["nowhere", "front"], "front: cannot be written (its ending"),  # before data are looked for
     ],
 )
 def test_mistakes_in_a_path_are_one_line(command, arguments, words):

@@ -137,6 +137,15 @@ def test_time_that_suffices_is_no_limit(large):
     np.testing.assert_array_equal(limited.decision_function(X_test), free.decision_function(X_test))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_models_of_samples_of_given_kernel_values_are_compared_by_the_columns_that_they_know():
+    X, y = make_classification(1500, 20, n_informative=10, flip_y=0.2, random_state=0)
+    gram = X @ X.T
+    for tick in (3e-3, 0.01, 0.02, 0.05):  # the first sample is cut short, or the fit itself is
+        model = timed_by(FakeTime(tick), SVC(C=100.0, kernel="precomputed", max_time=0.05)).fit(gram, y)
+        assert model.score(gram, y) > 0.5
+
+
 def test_gamma_and_class_weights_of_a_sample_are_those_of_all_rows(large):
     X, y, _, _ = large
     model = SVC(max_time=1e-9, class_weight={0: 1.0, 1: 7.0}).fit(X, y)
@@ -155,12 +164,13 @@ def pressed(fit, seconds):
     timer = threading.Timer(seconds, press)
     timer.start()
     try:
-        fit()
+        try:
+            fit()
+        finally:  # where a fit is over just then, the signal comes while the timer is waited for
+            timer.cancel()
+            timer.join()
     except KeyboardInterrupt:
         return time.perf_counter() - moments[0]
-    finally:
-        timer.cancel()
-        timer.join()
     return None
 
 

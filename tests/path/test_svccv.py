@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,19 +15,29 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_classification, make_moons
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import make_scorer, recall_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fake_time import FakeTime
 from slackwater import SVC
+from slackwater.deadline import Clock, CutShort
 from slackwater.errors import IndefiniteKernelWarning
 from slackwater.path import SVCCV
 from slackwater.path import rounds as rounds_module
+from slackwater.path import search as search_module
 from slackwater.path.folds import SharedFolds
-from slackwater.path.halving import sizes_of, stratified_rows, survivors
+from slackwater.path.halving import from_the_middle, middle, scouts, sizes_of, stratified_rows, survivors
 from slackwater.path.results import one_standard_error, standard_error
 
 CS, GAMMAS = [0.1, 1.0, 10.0], [0.1, 1.0, 5.0]
@@ -284,30 +296,181 @@ def test_a_search_without_time_still_chooses_and_fits() -> None:
 
 def test_time_that_runs_out_leaves_the_candidates_seen_with_the_most_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = moons(1600)
-    looks = iter(range(10**9))
+    now = FakeTime()
+    values = SharedFolds.values
 
-    class Clock:
-        """Two seconds pass between two looks."""
+    def slow(*arguments: Any) -> Any:
+        """Rounds of three gammas, 40 seconds each, of which there is time for four."""
+        found = values(*arguments)
+        now.spend(40.0)
+        return found
 
-        @staticmethod
-        def perf_counter() -> float:
-            return 2.0 * next(looks)
-
-    monkeypatch.setattr(rounds_module, "time", Clock)
-    search = rounds_module.Search.run
-    found: list[Any] = []
-    monkeypatch.setattr(
-        rounds_module.Search, "run", lambda self, halve: found.append(search(_limited(self), halve)) or found[-1]
+    monkeypatch.setattr(search_module, "Clock", partial(Clock, now=now))
+    monkeypatch.setattr(SharedFolds, "values", slow)
+    search = SVCCV([0.1, 1.0, 10.0], [0.1, 1.0, 10.0], max_time=200.0, refit=False).fit(X, y)
+    n_rows = search.cv_results_["n_resources"]
+    assert set(n_rows.tolist()) == {200, 532}
+    assert n_rows[search.best_index_] == 532
+    assert search.cv_results_["mean_test_score"][search.best_index_] == np.max(
+        search.cv_results_["mean_test_score"][n_rows == 532]
     )
-    SVCCV([0.1, 1.0, 10.0], [0.1, 1.0, 10.0], max_time=1e6, refit=False).fit(X, y)
-    (rounds,) = found
-    assert set(rounds.n_rows[rounds.finalists()]) == {rounds.n_rows.max()}
-    assert (rounds.n_rows == 0).any() or (rounds.n_rows < rounds.n_rows.max()).any()
 
 
-def _limited(search: Any) -> Any:
-    search.limit = 40.0
-    return search
+def test_a_round_that_has_no_time_for_the_best_so_far_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = moons(1400)
+    now, fit, many = FakeTime(), rounds_module.fitted_until, []
+
+    def slow(model: Any, X_train: Any, *arguments: Any) -> Any:
+        """Of the second round, on all rows, there is time for the least C alone."""
+        if len(X_train) > 500:
+            many.append(model.C)
+            now.spend(1.0)
+        if many and model.C > 1e-3:
+            raise CutShort(interrupted=False)
+        return fit(model, X_train, *arguments)
+
+    monkeypatch.setattr(search_module, "Clock", partial(Clock, now=now))
+    monkeypatch.setattr(SharedFolds, "values", lambda *arguments: None)
+    monkeypatch.setattr(rounds_module, "fitted_until", slow)
+    search = SVCCV([1e-3, 1.0], [1.0], max_time=60.0, refit=False).fit(X, y)
+    assert many[:6] == [1e-3] * 5 + [1.0]
+    assert search.C_ == 1.0
+    assert (search.cv_results_["n_resources"] == 200).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", ["callable", "precomputed", "ovr", "rbf"])
+def test_a_search_ends_in_time_whatever_fits_it_makes(kernel: str) -> None:
+    X, y = make_classification(4000, 20, n_informative=10, flip_y=0.3, random_state=0)
+    SVCCV([1.0], [0.5], cv=2).fit(X[:300], y[:300])  # what is compiled
+    chosen: dict[str, Any] = {
+        "callable": {"kernel": lambda A, B: (1.0 + A @ B.T) ** 2},
+        "precomputed": {"kernel": "precomputed"},
+        "ovr": {"multi_class": "ovr"},
+        "rbf": {"cv": 10},
+    }[kernel]
+    data = X @ X.T if kernel == "precomputed" else X
+    y = y + 2 * (X[:, 0] > 0) if kernel == "ovr" else y
+    used = time.process_time()
+    search = SVCCV(Cs=[1.0, 100.0, 1e4], max_time=1.0, n_jobs=1, **chosen).fit(data, y)
+    assert time.process_time() - used < 2.5  # separate fits without a limit take 30 times as long
+    assert search.predict(data).shape == (4000,)
+
+
+def test_rows_are_few_or_all_and_the_middle_of_the_grid_comes_first() -> None:
+    gammas = np.repeat([0.1, 1.0, 10.0, 100.0, 1000.0], 2)
+    assert gammas[from_the_middle(gammas)][:6].tolist() == [10.0, 10.0, 1.0, 1.0, 100.0, 100.0]
+    assert middle(np.tile([1.0, 5.0, 25.0], 3), np.repeat([0.1, 1.0, 10.0], 3)) == 4
+    assert scouts(2) == 200
+
+
+def test_as_many_survive_as_half_of_the_time_is_enough_for() -> None:
+    means = np.array([0.5, 0.9, 0.6, 0.7, 0.8, 0.4])
+    assert survivors(means, seconds=1.0, growth=3.0, left=12.0).tolist() == [1, 4, 3, 2]
+
+
+def test_scores_of_few_rows_need_every_class_in_a_fold_and_other_folds_are_left_out() -> None:
+    X, y = make_classification(3000, 4, weights=[0.98], flip_y=0.0, random_state=0)
+    search = SVCCV([1.0], [0.1, 1.0], scoring="roc_auc", max_time=300.0, refit=False).fit(X, y)
+    expected = SVCCV([1.0], [0.1, 1.0], scoring="roc_auc", refit=False).fit(X, y)
+    assert (search.cv_results_["n_resources"] == 3000).all()
+    assert_same_scores(search, expected, atol=1e-12)
+
+
+def test_a_row_for_each_fold_is_scored_on_some_of_them_where_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = moons(500)
+    now, values = FakeTime(), SharedFolds.values
+
+    def slow(*arguments: Any) -> Any:
+        found = values(*arguments)
+        now.spend(30.0)
+        return found
+
+    monkeypatch.setattr(search_module, "Clock", partial(Clock, now=now))
+    monkeypatch.setattr(SharedFolds, "values", slow)
+    search = SVCCV([1.0], [0.1, 1.0], cv=LeaveOneOut(), max_time=50.0, refit=False).fit(X, y)
+    scores = np.array([search.cv_results_[f"split{fold}_test_score"] for fold in range(500)])
+    assert np.isfinite(scores[:, search.best_index_]).sum() == search.cv_results_["n_resources"][search.best_index_]
+    assert search.best_score_ == pytest.approx(np.nanmean(scores[:, search.best_index_]))
+    known = scores[:, search.best_index_][np.isfinite(scores[:, search.best_index_])]
+    assert search.best_score_error_ == pytest.approx(np.std(known, ddof=1) / np.sqrt(len(known)))
+
+
+def test_a_search_that_has_scored_nothing_says_so_and_takes_the_middle_of_the_grid() -> None:
+    X, y = moons(500)
+    words = r"max_time=1e-05 was over before any candidate was scored in all 500"
+    with pytest.warns(ConvergenceWarning, match="training stopped"), pytest.warns(ConvergenceWarning, match=words):
+        search = SVCCV([1.0, 5.0, 9.0], [0.1, 1.0, 2.0], cv=LeaveOneOut(), max_time=1e-5).fit(X, y)
+    assert search.best_params_ == {"C": 5.0, "gamma": 1.0}
+    assert np.isnan(search.best_score_)
+    assert np.isnan(search.best_score_error_)
+    assert search.predict(X).shape == (500,)
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_ctrl_c_leaves_what_was_scored(separate: bool) -> None:
+    X, y = moons(300)
+    seen = 100
+
+    def scorer(model: Any, X_test: Any, y_test: Any) -> float:
+        nonlocal seen
+        seen += 1
+        if seen == 7:
+            signal.raise_signal(signal.SIGINT)
+        return float(np.mean(model.predict(X_test) == y_test))
+
+    search = SVCCV([1.0], [0.1, 1.0, 5.0], cv=2 if separate else 3, scoring=scorer).fit(X, y)
+    assert hasattr(search, "best_estimator_")
+    assert seen > 100
+    seen = 0
+    if separate:
+        search.set_params(multi_class="ovr", cv=3)
+        y = y + 2 * (X[:, 0] > 1.0)
+    with pytest.raises(KeyboardInterrupt, match=r"[23] of 3 candidates were scored \(cv_results_\), of which"):
+        search.fit(X, y)
+    scored = np.isfinite(search.cv_results_["mean_test_score"])
+    assert scored.sum() in (2, 3)
+    assert scored[search.best_index_]
+    with pytest.raises(AttributeError, match="interrupted"):
+        search.predict(X)
+
+
+def test_ctrl_c_before_anything_is_scored_leaves_the_earlier_search() -> None:
+    X, y = moons(300)
+
+    def at_once(model: Any, X_test: Any, y_test: Any) -> float:
+        signal.raise_signal(signal.SIGINT)
+        raise CutShort(interrupted=True)
+
+    search = SVCCV([1.0], [0.5]).fit(X, y)
+    before = search.predict(X)
+    with pytest.raises(KeyboardInterrupt, match="no candidate was scored"):
+        search.set_params(scoring=at_once).fit(X, y)
+    np.testing.assert_array_equal(search.predict(X), before)
+
+
+def test_ctrl_c_in_the_final_fit_keeps_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = moons(300)
+    fit = SVC.fit
+
+    def interrupted(self: Any, *arguments: Any, **more: Any) -> Any:
+        fit(self, *arguments, **more)
+        raise KeyboardInterrupt("the model reached is kept")
+
+    monkeypatch.setattr(SVC, "fit", interrupted)
+    search = SVCCV([1.0], [0.5])
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert search.predict(X).shape == (300,)
+    assert search.best_params_ == {"C": 1.0, "gamma": 0.5}
+
+
+def test_a_search_without_refit_forgets_the_model_of_an_earlier_one() -> None:
+    X, y = moons(100)
+    search = SVCCV([1.0], [1.0]).fit(X, y)
+    search.set_params(refit=False).fit(X, y)
+    with pytest.raises(AttributeError, match="refit was False"):
+        search.predict(X)
 
 
 def test_progress_says_how_many_candidates_and_how_long(capsys: pytest.CaptureFixture[str]) -> None:
@@ -340,9 +503,27 @@ def test_the_picture_shows_every_score_and_marks_the_choice() -> None:
     assert written == {f"{score:.3f}" for score in search.cv_results_["mean_test_score"]}
     (mark,) = display.ax_.lines
     row, column = display.chosen
-    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (column, row)
+    corners = np.array([mark.get_xdata()[:4], mark.get_ydata()[:4]])
+    np.testing.assert_allclose(corners.mean(axis=1), [column, row], atol=1e-12)
+    assert np.abs(corners - [[column], [row]]).max() < 0.5
     assert (display.Cs[column], display.gammas[row]) == (search.C_, search.gamma_)
     assert f"{search.best_score_:.4g} ± {search.best_score_error_:.2g}" in display.ax_.get_title()
+    pyplot.close(display.figure_)
+
+
+def test_the_picture_has_scores_of_fewer_rows_in_brackets_and_never_bold() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    X, y = moons(100)
+    search = SVCCV(np.geomspace(0.1, 100.0, 9), [1.0], max_time=300.0).fit(X, y)
+    search.cv_results_["n_resources"] = np.where(np.arange(9) == search.best_index_, 100, 50)
+    display = search.plot()
+    shown = {text.get_position()[0]: text for text in display.ax_.texts}
+    column = display.chosen[1]
+    for place, text in shown.items():
+        score = f"{search.cv_results_['mean_test_score'][place]:.3f}"
+        assert text.get_text() == (score if place == column else f"({score})")
+        assert (text.get_weight() == "bold") == (place == column)
+    assert "in brackets: on fewer rows" in display.ax_.get_title()
     pyplot.close(display.figure_)
 
 
@@ -373,6 +554,7 @@ def test_the_picture_shows_every_score_and_marks_the_choice() -> None:
         ({"gammas": [0.5, 0.5]}, r"gammas must be distinct, got 0\.5 more than once"),
         ({"gammas": [float("nan")]}, "gammas must be numbers > 0, 'scale' or 'auto', got nan"),
         ({"selection": None}, "selection must be one of best, one_standard_error, got None"),
+        ({"max_time": "a minute"}, "max_time must be a number > 0 or None, got 'a minute'"),
         ({"max_time": float("nan")}, "max_time must be a number > 0 or None, got nan"),
         ({"scoring": "acuracy"}, "scoring must be a score that scikit-learn knows, got 'acuracy'.*accuracy"),
         ({"scoring": 5}, "scoring must be one score, a name or a callable, got 5"),
@@ -386,6 +568,38 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
     X, y = moons(50)
     with pytest.raises(ValueError, match=words):
         SVCCV(**arguments).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "y", "words"),
+    [
+        ("f1", [0, 1, 2], r"scoring must suit the classes 0, 1, 2, got 'f1'.*multiclass"),
+        ("roc_auc", [0, 1, 2], "scoring must suit the classes 0, 1, 2, got 'roc_auc'.*multi_class"),
+        ("f1", ["no", "yes"], "scoring must suit the classes no, yes, got 'f1'.*pos_label"),
+        ("r2", ["no", "yes"], "scoring must suit the classes no, yes, got 'r2'"),
+        ("f1_samples", list(range(6)), r"scoring must suit the classes 0, 1, 2, 3, …, got 'f1_samples'"),
+        (make_scorer(recall_score, pos_label=7), [0, 1], "scoring must suit the classes 0, 1, got make_scorer"),
+    ],
+)
+def test_a_score_that_these_labels_have_not_is_named_before_any_work(
+    scoring: Any, y: list[Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, _ = moons(60)
+    monkeypatch.setattr(rounds_module.Search, "run", lambda *arguments: pytest.fail("work was begun"))
+    with pytest.raises(ValueError, match=words):
+        SVCCV([1.0], [0.5], cv=3, scoring=scoring).fit(X, np.resize(y, 60))
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "f1_macro", "average_precision", "neg_log_loss", "v_measure_score"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_score_that_these_labels_have_is_not_refused(scoring: str, n_classes: int) -> None:
+    X, y = make_classification(150, 4, n_classes=n_classes, n_informative=3, n_redundant=0, random_state=0)
+    search = SVCCV([1.0], [0.5], cv=3, scoring=scoring, refit=False)
+    if scoring == "neg_log_loss" or (scoring == "roc_auc" and n_classes == 3):
+        with pytest.raises(ValueError, match="scoring must"):
+            search.fit(X, y)
+    else:
+        assert np.isfinite(search.fit(X, y).best_score_)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, None, "0.5", 1j, [0.5], {"score": 1.0}])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import time
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +14,13 @@ import sklearn.svm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_classification, make_moons
+from sklearn.metrics.pairwise import rbf_kernel
 
+from fake_time import FakeTime
 from slackwater import SVC
 from slackwater.deadline import Clock, Deadline
+from slackwater.errors import IndefiniteKernelWarning
 from slackwater.fitting.comparison import compare
 from slackwater.fitting.path_tolerance import aim_of_path
 from slackwater.fitting.settings import PathSettings, SampleSettings
@@ -185,6 +190,59 @@ def test_a_nu_beyond_the_front_is_refused_with_its_range() -> None:
     X, y = moons(100)
     with pytest.raises(ValueError, match="nus must be on the front, got 1000000000"):
         svm_path(X, y, nus=[1e9], gamma=2.0)
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e5])
+def test_nus_are_found_at_any_scale_of_the_kernel(scale: float) -> None:
+    X, y = moons(150)
+    nu = svm_path(X, y, kernel="linear", n_points=5).nu[1] * 1.1
+    path = svm_path(scale * X, y, kernel="linear", nus=[scale * nu])
+    assert path.nu[0] == pytest.approx(scale * nu, rel=0.011)
+
+
+def test_an_indefinite_kernel_has_no_points_by_nu() -> None:
+    X, y = moons(150)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        with pytest.raises(ValueError, match=r"nus must be on the front, got 0\.1: there is no norm"):
+            svm_path(X, y, kernel="sigmoid", nus=[0.1])
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_given_kernel_values_have_the_grid_and_the_points_of_their_kernel(intercept: bool) -> None:
+    X, y = moons(200)
+    weights = np.random.default_rng(0).integers(0, 3, 200).astype(float)
+    more: dict[str, Any] = {"sample_weight": weights, "fit_intercept": intercept, "tol": 1e-5}
+    of_values = svm_path(rbf_kernel(X, gamma=2.0), y, kernel="precomputed", n_points=5, **more)
+    own = svm_path(X, y, gamma=2.0, n_points=5, **more)
+    np.testing.assert_allclose(of_values.C, own.C, rtol=0.3)
+    by_those = svm_path(X, y, gamma=2.0, Cs=of_values.C, **more)
+    differences = np.abs(of_values.objective / by_those.objective - 1.0)
+    assert (differences <= of_values.gap + by_those.gap + 1e-6).all()
+    assert by_those.gap.max() < 1e-3
+    nu = svm_path(rbf_kernel(X, gamma=2.0), y, kernel="precomputed", nus=[0.2], **more).nu
+    assert nu[0] == pytest.approx(0.2, rel=0.011)
+
+
+@pytest.mark.parametrize("tick", [0.0, 1e-2, 3e-2])
+def test_a_point_that_time_was_up_for_does_not_claim_its_tolerance(tick: float) -> None:
+    X, y = make_classification(3000, 20, n_informative=10, flip_y=0.2, random_state=0)
+    with prepared(SVC(gamma=0.05, tol=1e-3), X, y, None) as data:
+        path = shared_path(data, Goal.of(data.context), PathSettings(max_at_once=1000, sample=200))
+        path.deadline = Deadline(Clock(now=FakeTime(tick)), 0.1)
+        (points,) = path.solve()
+    assert all((point.assessment.gap <= 1e-3) == (str(point.reason) == "tol") for point in points)
+    assert (str(points[-1].reason) == "max_time") == (tick > 0.0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_separate_fits_of_a_path_end_in_time() -> None:
+    X, y = make_classification(3000, 20, n_informative=10, flip_y=0.3, random_state=0)
+    begun = time.process_time()
+    path = svm_path(X @ X.T, y, kernel="precomputed", Cs=[1e4, 1e5], max_time=0.5, n_jobs=1)
+    assert time.process_time() - begun < 4.0  # fifty times as long without
+    assert path.stop_reason == ["max_time"]
+    assert path.at(1e4).max_time is None
 
 
 def test_a_small_working_set_finds_the_same_optimum_as_the_whole_matrix() -> None:

@@ -52,6 +52,18 @@ def test_without_a_bias_the_optimality_conditions_hold(seed):
     assert Free().violations(labels, upper, alpha, shortfall).largest <= 1e-4
 
 
+@pytest.mark.parametrize("free_bias", [False, True])
+def test_examples_of_weight_zero_are_left_out_of_the_optimum_of_the_others(free_bias):
+    gram, labels, upper = problem(3)
+    kept = np.arange(len(labels)) % 5 != 0
+    upper[~kept] = 0.0
+    alpha = factorised(gram, free_bias).optimum(labels, upper)
+    own = factorised(gram[np.ix_(kept, kept)], free_bias).optimum(labels[kept], upper[kept])
+    assert (alpha[~kept] == 0.0).all()
+    expected = dual_objective(gram[np.ix_(kept, kept)], labels[kept], own)
+    assert dual_objective(gram, labels, alpha) == pytest.approx(expected, rel=1e-7)
+
+
 @pytest.mark.parametrize("make", [lambda: problem(0), scaled_columns])
 def test_the_point_is_feasible(make):
     gram, labels, upper = make()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -54,10 +55,11 @@ def path(
       slackwater path --Cs 0.1,1,10 --tol 1e-3 a9a front.png
     """
     values, wanted = values_of("--Cs", Cs), values_of("--nus", nus)
-    if picture is not None and not picture.absolute().parent.is_dir():
-        raise RefusedError(f"{picture}: cannot be written (no such folder).")
+    if picture is not None:
+        _check_drawable(picture)
     reading = options.Reading(data, format, label, header, ignore, indices)
-    with terminable() as interruption:
+    with terminable() as interruption, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         try:
             found = reading.read(quiet, n_jobs=n_jobs)
             front = svm_path(
@@ -80,6 +82,8 @@ def path(
             raise typer.Exit(interruption.exit_code) from None
         except ValueError as error:
             raise RefusedError(one_line(error)) from error
+    for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+        note(text)
     if picture is not None:
         _draw(front, picture)
     if json:
@@ -102,13 +106,24 @@ def _show(front: SVMPath) -> None:
         say(" ".join(f"{shape.format(getattr(front, name)[row]):>14}" for name, shape in _SHOWN.items()))
 
 
-def _draw(front: SVMPath, picture: Path) -> None:
+def _check_drawable(picture: Path) -> None:
+    """Refuse a picture that could not be drawn, before there is any work to be lost."""
+    if not picture.absolute().parent.is_dir():
+        raise RefusedError(f"{picture}: cannot be written (no such folder).")
     try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        front.plot().figure_.savefig(picture, dpi=150)
+        from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:
-        raise RefusedError(one_line(error)) from error
+        raise RefusedError("drawing needs matplotlib: pip install 'slackwater[plot]'.") from error
+    known = FigureCanvasBase.get_supported_filetypes()
+    if picture.suffix[1:].lower() not in known:
+        raise RefusedError(f"{picture}: cannot be written (its ending must be one of {', '.join(sorted(known))}).")
+
+
+def _draw(front: SVMPath, picture: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    try:
+        front.plot().figure_.savefig(picture, dpi=150)
     except (OSError, ValueError) as error:
         raise RefusedError(f"{picture}: cannot be written ({one_line(error)}).") from error

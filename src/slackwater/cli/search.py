@@ -5,22 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import NamedTuple
 
+import numpy as np
+import typer
+
 from slackwater import SVC
 from slackwater.cli.console import RefusedError, note, one_line, say
 from slackwater.cli.progress import shown
 from slackwater.data_io import LabelledData
 from slackwater.path import SVCCV
 
-# What a search leaves no room for, and the value that means "not given".
-_CHOSEN_OR_SINGLE = {
-    "C": 1.0,
-    "gamma": "scale",
-    "strategy": "auto",
-    "max_iter": 10_000,
-    "max_kernel_evals": None,
-    "early_stopping": False,
-    "checkpoint": None,
-}
+_CHOSEN = ("C", "gamma")
+_OF_A_SINGLE_FIT = ("strategy", "max_iter", "max_kernel_evals", "early_stopping", "checkpoint")
 
 
 class SearchOptions(NamedTuple):
@@ -40,16 +35,24 @@ def values_of(option: str, text: str | None, names: tuple[str, ...] = ()) -> lis
     try:
         return [word if word in names else float(word) for word in words]
     except ValueError:
-        raise RefusedError(f"{option} must be numbers with commas between them, got {text!r}.") from None
+        allowed = ", ".join(("numbers", *names[:-1])) + (f" or {names[-1]}" if names else "")
+        raise RefusedError(f"{option} must be {allowed} with commas between them, got {text!r}.") from None
 
 
-def check_early(estimator: SVC, options: SearchOptions, cross_validation: int | None) -> None:
+def given_options(context: typer.Context) -> set[str]:
+    """Names of the parameters that are in the command line, be it with the value that they have without."""
+    # By name: which library's enumeration this is depends on the version of typer.
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+
+
+def check_early(given: set[str], options: SearchOptions, cross_validation: int | None) -> None:
     """Refuse what a search cannot honour, before anything is read."""
     if cross_validation is not None:
         raise RefusedError("-v shows the accuracy of one setting, and --search compares many: leave one of them out.")
-    for name, absent in _CHOSEN_OR_SINGLE.items():
-        if getattr(estimator, name) != absent:
-            what = "is chosen by --search" if name in ("C", "gamma") else "is of a single fit, and --search makes many"
+    for name in (*_CHOSEN, *_OF_A_SINGLE_FIT):
+        if name in given:
+            what = "is chosen by --search" if name in _CHOSEN else "is of a single fit, and --search makes many"
             raise RefusedError(f"--{name.replace('_', '-')} {what}: leave one of them out.")
     if options.folds < 2:
         raise RefusedError(f"--folds must be 2 or more, got {options.folds}.")
@@ -73,6 +76,12 @@ def search(estimator: SVC, options: SearchOptions, data: LabelledData, quiet: bo
                 found.fit(data.X, data.y)
         except ValueError as error:
             raise RefusedError(one_line(error)) from error
+        except KeyboardInterrupt:
+            if not hasattr(found, "best_estimator_"):  # else it is that of a final fit that has ended early
+                if hasattr(found, "best_params_"):
+                    n_scored = int(np.isfinite(found.cv_results_["mean_test_score"]).sum())
+                    note(f"{n_scored} settings were scored until then: {_spelled(found)}.")
+                raise
         finally:
             found._progress = None
     for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):

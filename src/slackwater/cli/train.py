@@ -18,7 +18,7 @@ from slackwater.cli.cross_validation import cross_validate
 from slackwater.cli.interruption import Interruption, terminable
 from slackwater.cli.libsvm_options import KERNELS
 from slackwater.cli.progress import shown
-from slackwater.cli.search import SearchOptions, as_dict, values_of
+from slackwater.cli.search import SearchOptions, as_dict, given_options, values_of
 from slackwater.cli.search import check_early as check_search
 from slackwater.cli.search import search as run_search
 from slackwater.data_io import LabelledData
@@ -50,6 +50,7 @@ class Summary(NamedTuple):
 
 
 def train(
+    context: typer.Context,
     data: options.Data,
     model: Annotated[
         Path | None,
@@ -105,10 +106,11 @@ def train(
         str | None,
         typer.Option("--gammas", help="Gammas to try; by default around the data's scale.", rich_help_panel=_SEARCH),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", help="Of the search.", rich_help_panel=_SEARCH)] = 5,
+    folds: Annotated[int | None, typer.Option("--folds", help="5 by default.", rich_help_panel=_SEARCH)] = None,
     selection: Annotated[
-        str, typer.Option("--selection", help="best or one_standard_error.", rich_help_panel=_SEARCH)
-    ] = "best",
+        str | None,
+        typer.Option("--selection", help="best, the default, or one_standard_error.", rich_help_panel=_SEARCH),
+    ] = None,
     max_time: Annotated[float | None, typer.Option("--max-time", help="Seconds.", rich_help_panel=_BUDGETS)] = None,
     max_iter: Annotated[
         int, typer.Option("--max-iter", help="Steps; -1 is no limit.", rich_help_panel=_BUDGETS)
@@ -193,12 +195,14 @@ def train(
         searched = SearchOptions(
             values_of("--Cs", Cs),  # type: ignore[arg-type]
             values_of("--gammas", gammas, ("scale", "auto")),
-            folds,
-            selection,
+            5 if folds is None else folds,
+            selection or "best",
         )
-        check_search(estimator, searched, cross_validation)
+        check_search(given_options(context), searched, cross_validation)
     elif Cs is not None or gammas is not None:
         raise RefusedError("--Cs and --gammas are of a search: add --search, or use --C and --gamma.")
+    elif folds is not None or selection is not None:
+        raise RefusedError("--folds and --selection are of a search: add --search, or show a score of folds by -v.")
     reading = options.Reading(data, format, label, header, ignore, indices, string_labels)
     with terminable() as interruption:
         weights = class_weight or []

@@ -117,7 +117,7 @@ class _Samples:
                 return
             done = found.estimator.stop_reason_ not in _CUT_SHORT
             # With noisy labels and a large C, the optimum of more rows can be worse, until there are many more.
-            if self.best is None or not self._fewer_errors(self.best, found.estimator, found.rows):
+            if self.best is None or not self._fewer_errors(self.best, found.estimator, found.rows, found.rows):
                 self.best = found
             took = self.deadline.clock.seconds() - began
             left -= took
@@ -140,16 +140,26 @@ class _Samples:
             self.best = self._fitted(self.smallest, self._grace())
         return self.best is not None and self._fewer_errors(self.best, self.estimator, self.estimator.support_)
 
-    def _fewer_errors(self, best: _Sample, other: Any, known: NDArray[np.intp]) -> bool:
-        """Whether a sample's model has fewer errors than another, on rows that neither was fitted to, as is known."""
+    def _fewer_errors(
+        self, best: _Sample, other: Any, known: NDArray[np.intp], columns: NDArray[np.intp] | None = None
+    ) -> bool:
+        """Whether a sample's model has fewer errors than another, on rows that neither was fitted to, as is known.
+
+        ``columns`` are the rows that the other was fitted to, if not all: given kernel values have no others.
+        """
         products = (len(other.support_) + len(best.estimator.support_)) * getattr(self.estimator, "n_features_in_", 1)
         most = min(_COMPARED, max(64, _COMPARED_PRODUCTS // max(products, 1)))
         others = np.setdiff1d(self.shuffled[len(best.rows) :][-2 * most :], known)[:most]
         if len(others) == 0:
             return False
         classes, rows = self.targets.classes[self.targets.codes[others]], take(self.X, others)
-        now, then = (np.count_nonzero(each.predict(rows) != classes) for each in (other, best.estimator))
+        then = np.count_nonzero(best.estimator.predict(self._as_seen(rows, best.rows)) != classes)
+        now = np.count_nonzero(other.predict(self._as_seen(rows, columns)) != classes)
         return bool(then < now)
+
+    def _as_seen(self, rows: Any, columns: NDArray[np.intp] | None) -> Any:
+        """Rows as a model expects them that was fitted to these rows of all."""
+        return rows if columns is None or self.kernel is not None else rows[:, columns]
 
     def adopted(self, reason: StopReason) -> list[AnyBinaryResult]:
         """Let the estimator have the model of the best sample, or of one that is fitted now, or that of class means."""
@@ -207,7 +217,7 @@ class _Samples:
         reason, every = StopReason(means.stop_reason_), np.arange(len(found.rows))
         other = _Sample(means, found.rows, keep_class_means(means, X, targets, self.kernel, every, reason))
         self.evaluations += int(means.n_kernel_evals_)
-        return other if self._fewer_errors(other, found.estimator, found.rows) else found
+        return other if self._fewer_errors(other, found.estimator, found.rows, found.rows) else found
 
 
 _PLAIN: dict[str, Any] = {

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from slackwater.path.front import SVMPath
 
 
+_MOST_UPRIGHT = 7  # values of C that there is room for side by side
+
+
 def _axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     """The figure and the axes to draw on: the user's, or new ones."""
     try:
@@ -75,6 +78,7 @@ class SearchDisplay:
     score: float
     error: float  # standard error of the score chosen
     scoring: str
+    fewer_rows: NDArray[np.bool_] | None = None  # (gammas, Cs): scored on fewer rows than the one chosen, by max_time
 
     @classmethod
     def from_estimator(cls, search: Any, ax: Any = None) -> SearchDisplay:
@@ -87,33 +91,42 @@ class SearchDisplay:
         rows, columns = np.searchsorted(gammas, gamma_of), np.searchsorted(Cs, C_of)
         scores[rows, columns] = results["mean_test_score"]
         chosen = int(rows[search.best_index_]), int(columns[search.best_index_])
+        fewer = np.zeros(scores.shape, dtype=bool)
+        if "n_resources" in results:
+            fewer[rows, columns] = results["n_resources"] < results["n_resources"].max()
         name = search.scoring if isinstance(search.scoring, str) else "accuracy" if search.scoring is None else "score"
-        return cls(Cs, gammas, scores, chosen, search.best_score_, search.best_score_error_, name).plot(ax)
+        return cls(Cs, gammas, scores, chosen, search.best_score_, search.best_score_error_, name, fewer).plot(ax)
 
     def plot(self, ax: Any = None) -> SearchDisplay:
         """Draw on the axes given, or on new ones."""
         self.figure_, self.ax_ = _axes(ax, (6.4, 4.4))
         shown = np.ma.masked_invalid(self.scores)
         image = self.ax_.imshow(shown, origin="lower", aspect="auto", cmap="viridis")
+        fewer = np.zeros(self.scores.shape, dtype=bool) if self.fewer_rows is None else self.fewer_rows
         for (row, column), score in np.ndenumerate(self.scores):
             if np.isfinite(score):
-                self._label(row, column, score, float(np.nanmean(self.scores)))
-        self.ax_.plot([self.chosen[1]], [self.chosen[0]], "s", ms=34, mfc="none", mec="red", mew=2)
-        self.ax_.set_xticks(range(len(self.Cs)), [f"{C:g}" for C in self.Cs])
+                self._label(row, column, score, bool(fewer[row, column]))
+        across, up = np.array([-0.46, 0.46, 0.46, -0.46, -0.46]), np.array([-0.46, -0.46, 0.46, 0.46, -0.46])
+        self.ax_.plot(self.chosen[1] + across, self.chosen[0] + up, "-", color="red", lw=2)
+        self.ax_.set_xticks(range(len(self.Cs)), [f"{C:.4g}" for C in self.Cs])
+        if len(self.Cs) > _MOST_UPRIGHT:
+            self.ax_.tick_params("x", rotation=45)
         self.ax_.set_yticks(range(len(self.gammas)), [f"{gamma:.3g}" if gamma else "none" for gamma in self.gammas])
         self.ax_.set_xlabel("C")
         self.ax_.set_ylabel("gamma")
         self.ax_.set_title(
             f"{self.scoring} {self.score:.4g} ± {self.error:.2g} (one standard error)\n"
             "square: chosen; bold: within one standard error of it"
+            + ("; in brackets: on fewer rows" if (fewer & np.isfinite(self.scores)).any() else "")
         )
         self.figure_.colorbar(image, ax=self.ax_, label=f"mean {self.scoring}")
         return self
 
-    def _label(self, row: int, column: int, score: float, middle: float) -> None:
-        alike = score >= self.score - self.error
-        colour = "black" if score > middle else "white"
+    def _label(self, row: int, column: int, score: float, fewer_rows: bool) -> None:
+        alike = score >= self.score - self.error and not fewer_rows
+        colour = "black" if score > float(np.nanmean(self.scores)) else "white"
+        shown = f"({score:.3f})" if fewer_rows else f"{score:.3f}"
         self.ax_.text(
-            column, row, f"{score:.3f}", ha="center", va="center", color=colour, size=9,
+            column, row, shown, ha="center", va="center", color=colour, size=9 if len(self.Cs) <= _MOST_UPRIGHT else 7,
             weight="bold" if alike else "normal",
         )  # fmt: skip

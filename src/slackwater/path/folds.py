@@ -62,7 +62,8 @@ class SharedFolds:
         """By fold and rising C; fewer where time is up. None if the kernel matrix cannot be shared."""
         targets = Targets(np.arange(self.n_classes), self.codes, np.ones(len(self.codes)), np.ones(self.n_classes))
         kernel = estimator._make_kernel(self.X)
-        training_set = estimator._training_set(self.X, targets, kernel, self.seed, self.workers)
+        workers = self.workers.until(deadline)
+        training_set = estimator._training_set(self.X, targets, kernel, self.seed, workers)
         if training_set.features is None or not training_set.certified:
             return None
         estimator.set_params(C=max(Cs))

@@ -159,8 +159,8 @@ def svm_path(
         The values of C, each once. By default ``n_points`` of them, evenly spaced in log C, from where all examples of
         a class are within their margins to where hardly any are, as a sample has it.
     nus : sequence of float, optional
-        Points of the front by ν = loss / ‖w‖ instead, each found to within 1 %. A ν that no C from 1e-6 to 1e8 has is
-        refused.
+        Points of the front by ν = loss / ‖w‖ instead, each found to within 1 %. A ν is refused that no C
+        has from 1e-4 to 1e10 times the least C of the default grid.
     n_points : int, default=20
         How many values of C, if none are given.
     sample_weight : array-like of shape (n,), optional
@@ -174,7 +174,8 @@ def svm_path(
         solves them with the kernel matrix in memory: optimality conditions violated by at most 1e-3, and as a rule a
         gap of 1e-3. With ``tol``, ``gap`` is a proof at every point.
     max_time : float, optional
-        Seconds. The path ends at the C where they are over; the first point is always there.
+        Seconds. The path ends at the C where they are over, with a point of a larger gap (``stop_reason`` "max_time");
+        the first point is always there. A pass over all examples, which proves the gaps, comes on top.
 
     Returns
     -------
@@ -215,7 +216,7 @@ def svm_path(
         if wanted_nus is not None:
             wanted = cs_of_nus(data, wanted_nus, deadline)
         elif wanted is None:
-            wanted = np.geomspace(*range_of_c(data), n_points).tolist()
+            wanted = np.geomspace(*range_of_c(data, deadline), n_points).tolist()
         return _path_of(data, solved(data, wanted, deadline), begun)
 
 

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
+from slackwater.deadline import Deadline
+from slackwater.estimators.svc import SVC
 from slackwater.fitting.shared_path import Goal, SharedPath, random_sample
 from slackwater.kernels.base import as_vectors
-from slackwater.path.preparation import Preparation
+from slackwater.path.preparation import Preparation, prepared
 from slackwater.points import Points
 
 _SAMPLE = 1000  # examples by which the range of C is found
 _STEP = 4.0  # factor from one C to the next on the way
 _MAX_STEPS = 15
 _HARDLY_ANY = 1e-3  # average hinge loss at the end of the range
+_SHARE_OF_TIME = 0.25  # of what is left, to find the range in
 _PAIRS = 2000  # of rows, whose squared distances the default gammas are derived from
 _ROUNDING = 1e-6  # relative, of a sum of kernel values in single precision
 _DOUBLE = np.dtype(np.float64)
 _GAMMA_FACTORS = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
 
 
-def range_of_c(data: Preparation) -> tuple[float, float]:
+def range_of_c(data: Preparation, deadline: Deadline) -> tuple[float, float]:
     """From where the function is flat, C Σ y_i K(x_i, ·) spanning one margin, to where a sample has hardly any loss."""
     training_set, context = data.training_set, data.context
     every = training_set.problems(2)[0].labels
     sample = np.sort(random_sample(training_set.order, every, min(_SAMPLE, data.n), context.seed))
     labels, weights = every[sample], training_set.weights[sample]
+    share = weights.sum() / training_set.weights.sum()
+    if data.kernel is None:
+        with _in_coordinates(data, sample, labels, weights) as in_coordinates:
+            low, high = range_of_c(in_coordinates, deadline)
+        return float(low * share), high
     features = data.features(1.0).part(sample)
     low = _flat(labels, weights, features.columns(np.arange(len(sample))))
     Cs = low * _STEP ** np.arange(_MAX_STEPS)
@@ -39,15 +50,29 @@ def range_of_c(data: Preparation) -> tuple[float, float]:
         Goal.of(context),
         context.settings.path,
         context.seed,
+        deadline=deadline.within(deadline.clock.seconds() + _SHARE_OF_TIME * deadline.left),
     )
     (points,) = path.solve()
     costs = Cs[: len(points)] * float(weights.sum())
     losses = np.array([max(point.assessment.objective - 0.5 / point.assessment.margin**2, 0.0) for point in points])
     losses /= costs
     done = np.flatnonzero(losses <= _HARDLY_ANY)
-    high = points[done[0]].C if len(done) else points[-1].C
-    share = weights.sum() / training_set.weights.sum()
+    high = points[done[0]].C if len(done) else float(Cs[-1])  # also where there was no time to find out
     return float(low * share), float(max(high, low * _STEP))
+
+
+@contextmanager
+def _in_coordinates(
+    data: Preparation, sample: NDArray[np.intp], labels: NDArray[np.int8], weights: NDArray[np.float64]
+) -> Iterator[Preparation]:
+    """Given kernel values as those of points, which have them for inner products; nearly so, if they are indefinite."""
+    gram = np.asarray(data.training_set.rows.square(sample), dtype=np.float64)
+    values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+    points = vectors * np.sqrt(np.maximum(values, 0.0))
+    given = data.estimator
+    linear = SVC(kernel="linear", fit_intercept=given.fit_intercept, tol=given.tol, n_jobs=given.n_jobs, random_state=0)
+    with prepared(linear, points, labels, weights) as found:
+        yield found
 
 
 def _flat(labels: NDArray[np.int8], weights: NDArray[np.float64], gram: NDArray[np.floating]) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from slackwater.deadline import Deadline
 from slackwater.estimators.svc import SVC
 from slackwater.expansion import Expansion
 from slackwater.fitting.decisions import Decisions
@@ -24,6 +25,8 @@ from slackwater.objectives import hinge_total
 from slackwater.path.preparation import Preparation
 
 Floats = NDArray[np.float64]
+
+_LEAST_SECONDS = 1e-3  # of a fit, where none are left: the first point is always there
 
 
 class Criteria(NamedTuple):
@@ -95,10 +98,12 @@ def point_in_subspace(data: Preparation, point: SubspacePoint, decisions: Decisi
     )
 
 
-def point_of_fit(data: Preparation, C: float) -> FrontPoint:
-    """Of a fit of its own."""
+def point_of_fit(data: Preparation, C: float, deadline: Deadline) -> FrontPoint:
+    """Of a fit of its own, in the time that is left."""
     classes, codes, weights = data.targets.classes, data.targets.codes, data.targets.weights
-    model = clone(data.estimator).set_params(C=C, class_weight=None).fit(data.X, classes[codes], sample_weight=weights)
+    limit = max(deadline.left, _LEAST_SECONDS) if math.isfinite(deadline.limit) else None
+    model = clone(data.estimator).set_params(C=C, class_weight=None, max_time=limit)
+    model.fit(data.X, classes[codes], sample_weight=weights).set_params(max_time=None)
     values, labels = model.decision_function(data.X), np.where(codes == 1, 1, -1).astype(np.int8)
     loss = hinge_total(labels * values, weights) / float(weights.sum())
     return FrontPoint(

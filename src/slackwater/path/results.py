@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from slackwater.path.halving import means_over_folds
+
 Floats = NDArray[np.float64]
 
 
@@ -19,18 +21,24 @@ def cv_results(
     """The table of a search, from (candidates, folds) arrays. A score that was not reached is nan, and ranks last."""
     results: dict[str, Any] = {}
     for name, values in (("fit_time", fit_times), ("score_time", score_times)):
-        results[f"mean_{name}"], results[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)
+        results[f"mean_{name}"], results[f"std_{name}"] = _mean_and_spread(values)
     for name in candidates[0]:
         column = np.ma.MaskedArray([each[name] for each in candidates], mask=False, dtype=_type_of(name, candidates))
         results[f"param_{name}"] = column
     results["params"] = list(candidates)
     for fold in range(scores.shape[1]):
         results[f"split{fold}_test_score"] = scores[:, fold]
-    mean = scores.mean(axis=1)
-    results["mean_test_score"], results["std_test_score"] = mean, scores.std(axis=1)
+    mean, results["std_test_score"] = _mean_and_spread(scores)
+    results["mean_test_score"] = mean
     known = np.where(np.isnan(mean), np.nanmin(mean, initial=0.0) - 1.0, mean)
     results["rank_test_score"] = rankdata(-known, method="min").astype(np.int32)
     return results
+
+
+def _mean_and_spread(values: Floats) -> tuple[Floats, Floats]:
+    """Over the folds of each candidate that have a value; nan without any."""
+    mean = means_over_folds(values)
+    return mean, np.sqrt(means_over_folds((values - mean[:, None]) ** 2))
 
 
 def _type_of(name: str, candidates: Sequence[dict[str, Any]]) -> Any:
@@ -39,12 +47,13 @@ def _type_of(name: str, candidates: Sequence[dict[str, Any]]) -> Any:
 
 def best(scores: Floats) -> int:
     """The candidate with the largest mean score, the first of several."""
-    return int(np.nanargmax(scores.mean(axis=1)))
+    return int(np.nanargmax(means_over_folds(scores)))
 
 
 def standard_error(scores: Floats) -> float:
     """Of a mean over folds."""
-    return float(scores.std(ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else 0.0
+    known = scores[~np.isnan(scores)]
+    return float(known.std(ddof=1) / math.sqrt(len(known))) if len(known) > 1 else 0.0
 
 
 def one_standard_error(scores: Floats, candidates: Sequence[dict[str, Any]], gammas: Sequence[float]) -> int:
@@ -52,7 +61,7 @@ def one_standard_error(scores: Floats, candidates: Sequence[dict[str, Any]], gam
 
     Breiman, Friedman, Olshen and Stone (1984). ``gammas`` are those of the candidates, as numbers.
     """
-    means, top = scores.mean(axis=1), best(scores)
+    means, top = means_over_folds(scores), best(scores)
     limit = means[top] - standard_error(scores[top])
     within = [number for number, mean in enumerate(means) if mean >= limit]
     return min(within, key=lambda number: (candidates[number]["C"], gammas[number], -means[number]))

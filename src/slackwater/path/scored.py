@@ -17,11 +17,16 @@ class ScoredModel(SVC):
 
     _test_rows: Any
     _known: NDArray[np.float64]
-    _fit: Callable[[], SVC]
+    _fit: Callable[[], SVC] | None
 
     @classmethod
     def of(
-        cls, model: SVC, classes: NDArray[Any], rows: Any, values: NDArray[np.float64], fit: Callable[[], SVC]
+        cls,
+        model: SVC,
+        classes: NDArray[Any],
+        rows: Any,
+        values: NDArray[np.float64],
+        fit: Callable[[], SVC] | None = None,
     ) -> ScoredModel:
         """Parameters as those of ``model``, decision values at ``rows``, and what fits it, should that be needed."""
         made = cls(**model.get_params())
@@ -49,12 +54,14 @@ class ScoredModel(SVC):
         return np.asarray(self.classes_[chosen])
 
     def _fitted(self) -> SVC:
+        if self._fit is None:
+            raise AttributeError("there are decision values, and no model")
         if "_whole" not in self.__dict__:
             self._whole = self._fit()
         return self._whole
 
     def __getattr__(self, name: str) -> Any:
         """Attributes of a fitted model, for scorers that look at more than predictions."""
-        if name.startswith("_") or not name.endswith("_") or "_fit" not in self.__dict__:
+        if name.startswith("_") or not name.endswith("_") or self.__dict__.get("_fit") is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._fitted(), name)

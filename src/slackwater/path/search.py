@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import sys
-import time
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
+from slackwater.deadline import INTERRUPTS, Clock, Deadline
 from slackwater.estimators.documented import Documented
 from slackwater.estimators.layout import length
 from slackwater.estimators.parameters import (
@@ -29,9 +32,9 @@ from slackwater.estimators.validation import check_rows, check_targets, seed_of
 from slackwater.kernels.registry import resolve_gamma
 from slackwater.path.checks import checked_cs, checked_folds, checked_gammas, checked_scorer
 from slackwater.path.grid import default_gammas
-from slackwater.path.halving import Rounds
+from slackwater.path.halving import Rounds, means_over_folds, middle
 from slackwater.path.results import best, cv_results, one_standard_error, standard_error
-from slackwater.path.rounds import Search, SearchRows
+from slackwater.path.rounds import Search, SearchRows, require_suited
 from slackwater.points import as_points
 from slackwater.progress import spelled
 from slackwater.workers import Workers, thread_count
@@ -73,7 +76,8 @@ class SVCCV(Documented, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_time : float, optional
         Seconds for the whole search and the final fit, of which a fifth is kept for the latter. All candidates are
         scored on a part of the rows first, the best third on three times as many, and so on (successive halving), or
-        all of them where there is time. The search ends in time with the best of those seen.
+        as many as there is time for. The search ends in time with the best of those scored with the most rows; with
+        more than 20 folds, where no candidate was done with, by the middle of the grid and a ConvergenceWarning.
     kernel, degree, coef0, fit_intercept, class_weight, tol, cache_size, multi_class, decision_function_shape, \
 break_ties, n_jobs, random_state
         As in ``SVC``.
@@ -94,7 +98,8 @@ break_ties, n_jobs, random_state
         Its place in ``cv_results_``.
     cv_results_ : dict of ndarray
         As ``GridSearchCV`` has it. With ``max_time`` also ``n_resources``, the rows that scores come from, and
-        ``iter``, the round; candidates that were not reached have nan. ``mean_fit_time`` is without the kernel values
+        ``iter``, the round; candidates that were not reached have nan (and so
+        have folds that a part of the rows was too few for). ``mean_fit_time`` is without the kernel values
         that fits share.
     n_splits_, scorer_, refit_time_, search_time_, classes_, n_features_in_
         As in ``GridSearchCV``; ``search_time_`` is the time of the whole search but for the final fit.
@@ -186,53 +191,83 @@ break_ties, n_jobs, random_state
         Returns
         -------
         self
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C. ``cv_results_`` and ``best_params_`` are those of the candidates scored until then, without a
+            model; the final fit leaves the model reached.
         """
-        begun = time.perf_counter()
         check_parameters(self, self._rules)
+        whole = Deadline(Clock(), math.inf if self.max_time is None else float(self.max_time))
         template = self._template()
         check_parameters(template, template._rules)
-        grid, self.scorer_ = self._grid(), checked_scorer(template, self.scoring)
+        grid, scorer = self._grid(), checked_scorer(template, self.scoring)
         X = check_rows(template, X, reset=True)
         targets = check_targets(y, length(X), sample_weight, None)
-        self._keep_names(template)
         y = np.asarray(y).ravel()
         folds = checked_folds(self.cv, X, y, groups, targets.weights)
         candidates, gammas = self._candidates(X, *grid)
         weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), (length(X),))
         rows = SearchRows(X, y, targets.classes, weights, self.class_weight, folds, self.kernel == "precomputed")
-        with Workers(thread_count(self.n_jobs)) as workers:
+        require_suited(scorer, self.scoring, template, rows)
+        deadline = whole.within(_SEARCH_SHARE * whole.limit)
+        with INTERRUPTS.raising(whole.interrupted), Workers(thread_count(self.n_jobs), deadline) as workers:
             search = Search(
                 template,
                 rows,
                 np.array([each["C"] for each in candidates]),
                 np.array(gammas),
-                None if self.scoring is None else self.scorer_,
+                None if self.scoring is None else scorer,
                 workers,
                 seed_of(self.random_state),
-                np.inf if self.max_time is None else begun + _SEARCH_SHARE * self.max_time,
-                self._watcher(begun),
+                deadline,
+                self._watcher(whole.clock),
             )
             rounds = search.run(halve=self.max_time is not None)
-        self.classes_, self.n_splits_ = targets.classes, len(folds)
+        n_scored = len(rounds.ranked())
+        if whole.interrupted.is_set() and not n_scored:
+            raise KeyboardInterrupt("no candidate was scored before the interruption.")
+        self._forget()
+        self._keep_names(template)
+        self.scorer_, self.classes_, self.n_splits_ = scorer, targets.classes, len(folds)
         self._keep_choice(rounds, candidates, gammas)
-        self.search_time_ = time.perf_counter() - begun
+        self.search_time_ = whole.clock.seconds()
+        if whole.interrupted.is_set():
+            raise KeyboardInterrupt(
+                f"{n_scored} of {len(candidates)} candidates were scored (cv_results_), of which best_params_, "
+                f"{self.best_params_}, is chosen; there is no model."
+            )
+        if not n_scored:
+            warnings.warn(self._words_without_scores(), ConvergenceWarning, stacklevel=2)
         if self.refit:
-            self._refit(template, X, y, sample_weight, begun)
+            self._refit(template, X, y, sample_weight, whole)
         return self
+
+    def _forget(self) -> None:
+        """Whatever an earlier fit has left: the model it chose is not that of the table there is now."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+
+    def _words_without_scores(self) -> str:
+        return (
+            f"max_time={self.max_time!r} was over before any candidate was scored in all {self.n_splits_} folds; "
+            f"{self.best_params_} is the middle of the grid. Raise max_time, or pass fewer folds."
+        )
 
     def _template(self) -> SVC:
         """The estimator that is fitted, but for C and gamma."""
         taken = SVC().get_params().keys() & self.get_params(deep=False).keys() - {"max_time", "verbose"}
         return SVC(**{name: getattr(self, name) for name in taken})
 
-    def _watcher(self, begun: float) -> Callable[[int, int], None]:
+    def _watcher(self, clock: Clock) -> Callable[[int, int], None]:
         """What is shown after each gamma of a round."""
 
         def watch(done: int, total: int) -> None:
             if self._progress is not None:
                 self._progress(done, total)
             if self.verbose:
-                spent = time.perf_counter() - begun
+                spent = clock.seconds()
                 left = spelled(spent * (total - done) / done)
                 print(f"slackwater: {done} of {total} candidates · {spent:.1f} s, about {left} left", file=sys.stderr)
 
@@ -240,7 +275,6 @@ break_ties, n_jobs, random_state
 
     def _keep_names(self, template: SVC) -> None:
         for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
             if hasattr(template, name):
                 setattr(self, name, getattr(template, name))
 
@@ -274,36 +308,51 @@ break_ties, n_jobs, random_state
         self.cv_results_ = cv_results(candidates, rounds.scores, rounds.fit_times, rounds.score_times)
         if self.max_time is not None:
             self.cv_results_["n_resources"], self.cv_results_["iter"] = rounds.n_rows, rounds.iteration
+        self.candidate_gammas_ = np.array(gammas)
         final = rounds.finalists()
+        if len(final) == 0:
+            Cs = np.array([each["C"] for each in candidates])
+            self._keep_candidate(middle(Cs, self.candidate_gammas_), candidates, gammas)
+            self.best_score_, self.best_score_error_ = math.nan, math.nan
+            return
         scores = rounds.scores[final]
         if self.selection == "best":
             chosen = best(scores)
         else:
             chosen = one_standard_error(scores, [candidates[each] for each in final], [gammas[each] for each in final])
-        self.candidate_gammas_ = np.array(gammas)
-        self.best_index_ = int(final[chosen])
-        self.best_params_ = dict(candidates[self.best_index_])
-        self.best_score_ = float(scores[chosen].mean())
+        self._keep_candidate(int(final[chosen]), candidates, gammas)
+        self.best_score_ = float(means_over_folds(scores)[chosen])
         self.best_score_error_ = standard_error(scores[chosen])
-        self.C_ = self.best_params_["C"]
-        self.gamma_ = gammas[self.best_index_] if "gamma" in self.best_params_ else None
 
-    def _refit(self, template: SVC, X: Any, y: Any, sample_weight: Any, begun: float) -> None:
+    def _keep_candidate(self, number: int, candidates: list[dict[str, Any]], gammas: list[float]) -> None:
+        self.best_index_ = number
+        self.best_params_ = dict(candidates[number])
+        self.C_ = self.best_params_["C"]
+        self.gamma_ = gammas[number] if "gamma" in self.best_params_ else None
+
+    def _refit(self, template: SVC, X: Any, y: Any, sample_weight: Any, whole: Deadline) -> None:
         model = clone(template).set_params(**self.best_params_)
-        start = time.perf_counter()
+        start = whole.clock.seconds()
         if self.max_time is not None:
-            model.set_params(max_time=max(begun + self.max_time - start, 0.05 * self.max_time))
-        self.best_estimator_ = model.fit(X, y, sample_weight)
-        if hasattr(self, "feature_names_in_"):
-            self.best_estimator_.feature_names_in_ = self.feature_names_in_
-        self.refit_time_ = time.perf_counter() - start
+            model.set_params(max_time=max(whole.left, 0.05 * self.max_time))
+        try:
+            model.fit(X, y, sample_weight)
+        finally:
+            if hasattr(model, "support_"):  # after Ctrl-C, too
+                self.best_estimator_ = model
+                if hasattr(self, "feature_names_in_"):
+                    model.feature_names_in_ = self.feature_names_in_
+            self.refit_time_ = whole.clock.seconds() - start
 
     # ---- prediction, by the model chosen
 
     def _model(self) -> SVC:
         check_is_fitted(self)
         if not hasattr(self, "best_estimator_"):
-            raise AttributeError("refit was False, so there is no model to predict with. Set refit=True and fit again.")
+            raise AttributeError(
+                "there is no model to predict with: refit was False, or the search was interrupted. Set refit=True and "
+                "fit again, or fit SVC(**best_params_)."
+            )
         model: SVC = self.best_estimator_
         return model
 

@@ -27,7 +27,7 @@ def solved(
     for C in Cs:
         if points and deadline.passed():
             break
-        points.append(point_of_fit(data, C))
+        points.append(point_of_fit(data, C, deadline))
     return points
 
 

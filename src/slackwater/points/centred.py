@@ -33,6 +33,9 @@ class CentredPoints:
     def rank(self) -> int:
         return self.points.n_features
 
+    def part(self, examples: NDArray[np.intp]) -> CentredPoints:
+        return CentredPoints(self.points.take(examples), self.workers, self.centred)
+
     @cached_property
     def pieces(self) -> list[slice]:
         n, size = len(self.points), max(64, _COORDINATES_TOGETHER // max(1, self.rank))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,12 @@ _CORRECTIONS = 2  # of the free dual variables: the second one of the rounding o
 _ROUNDING = 4.0  # times the relative precision of a number: what a value of the kernel may be off by
 
 
+class Divisible(interior_point.Factor, Protocol):
+    """A factor of which some rows can stand alone."""
+
+    def part(self, examples: NDArray[np.intp]) -> Divisible: ...
+
+
 @dataclass(frozen=True)
 class Rows:
     """A factor in memory as it is."""
@@ -34,6 +41,9 @@ class Rows:
     @property
     def rank(self) -> int:
         return int(self.values.shape[1])
+
+    def part(self, examples: NDArray[np.intp]) -> Rows:
+        return Rows(self.values[examples])
 
     @property
     def mean_square(self) -> float:
@@ -83,7 +93,7 @@ class Factor:
     Of points far from the origin values are then smaller by orders of magnitude, and responses have more right digits.
     """
 
-    rows: interior_point.Factor  # G: (m, rank)
+    rows: Divisible  # G: (m, rank)
     noise: float
     free_bias: bool
 
@@ -97,17 +107,23 @@ class Factor:
         upper: Floats,
         cut_short: Callable[[], bool] = lambda: False,
     ) -> Floats | None:
-        """A feasible dual point, near the optimum as a rule; None where rounding leaves nothing to factorise."""
-        own = self.rows.mean_square if self.rank else 0.0
+        """A feasible dual point, near the optimum as a rule; None where rounding leaves nothing to factorise.
+
+        A box of no width, as held-out examples have, has no inside: such dual variables are 0 from the beginning.
+        """
+        free = np.flatnonzero(upper > 0.0)
+        rows = self.rows if len(free) == len(upper) else self.rows.part(free)
+        own = rows.mean_square if rows.rank and len(free) else 0.0
         if not own > 0.0:
             return None
-        signed = _Signed(self.rows, labels, 1.0 / math.sqrt(own))
-        y = labels.astype(np.float64) if self.free_bias else None
-        found = solve_interior(signed, self.noise / own, own * upper, y, cut_short)
+        box, signed = own * upper[free], _Signed(rows, labels[free], 1.0 / math.sqrt(own))
+        y = labels[free].astype(np.float64) if self.free_bias else None
+        found = solve_interior(signed, self.noise / own, box, y, cut_short)
         scaled = found.alpha  # of a method cut short, all inside of the box
         if found.error < _NEAR:
-            scaled = _with_weights(_at_bounds(found, own * upper), found.weights, own * upper, signed, y)
-        alpha = np.where(scaled < own * upper, np.minimum(scaled / own, upper), upper)  # at the bound itself
+            scaled = _with_weights(_at_bounds(found, box), found.weights, box, signed, y)
+        alpha = np.zeros(len(upper))
+        alpha[free] = np.where(scaled < box, np.minimum(scaled / own, upper[free]), upper[free])  # at the bound itself
         return _balanced(alpha, labels, upper) if self.free_bias else alpha
 
 
