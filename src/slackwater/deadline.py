@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 _SECONDS_BETWEEN_LOOKS = 0.02  # while another thread does what cannot be cut into pieces
@@ -163,6 +163,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._critical = 0
         self._pending = False
+        self._listening = 0  # blocks whose handler is in force
 
     @contextmanager
     def raising(self, flag: threading.Event) -> Iterator[None]:
@@ -182,22 +183,46 @@ class Interrupts:
                 previous(signum, frame)
 
         signal.signal(signal.SIGINT, handle)
+        self._listening += 1
         try:
             yield
         finally:
+            self._listening -= 1
             signal.signal(signal.SIGINT, previous)
 
     @contextmanager
     def critical(self) -> Iterator[None]:
-        """Keep a second Ctrl-C from raising within this block."""
-        self._critical += 1
-        try:
+        """Keep Ctrl-C from raising within this block, also where no fit listens to it, as during a prediction.
+
+        Only the main thread is ever interrupted; blocks of other threads are none of its concern.
+        """
+        if threading.current_thread() is not threading.main_thread():
             yield
-        finally:
-            self._critical -= 1
+            return
+        with nullcontext() if self._critical or self._listening else self._deferred():
+            self._critical += 1
+            try:
+                yield
+            finally:
+                self._critical -= 1
         if self._pending and not self._critical:
             self._pending = False
             raise KeyboardInterrupt
+
+    @contextmanager
+    def _deferred(self) -> Iterator[None]:
+        """Note Ctrl-C, for the end of the block; somebody's own handler is called then."""
+        previous, noted = signal.getsignal(signal.SIGINT), []
+        if not callable(previous):
+            yield
+            return
+        signal.signal(signal.SIGINT, lambda *received: noted.append(received))
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, previous)
+        if noted:
+            previous(*noted[0])
 
 
 INTERRUPTS = Interrupts()

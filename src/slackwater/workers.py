@@ -84,11 +84,18 @@ class Workers:
         self._entered = 0
 
     def __enter__(self) -> Workers:
-        if self._entered == 0:
-            _single_threaded_blas.acquire()
-            if self.n_threads > 1:  # the caller is a worker too
-                self._executor = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="slackwater")
-        self._entered += 1
+        before = self._entered
+        try:
+            with INTERRUPTS.critical():
+                if self._entered == 0:
+                    _single_threaded_blas.acquire()
+                    if self.n_threads > 1:  # the caller is a worker too
+                        self._executor = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="slackwater")
+                self._entered += 1
+        except KeyboardInterrupt:  # at the end of the critical block: nobody else would lift the limit
+            if self._entered > before:
+                self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
