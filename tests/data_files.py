@@ -27,12 +27,21 @@ def write_iris(place: Path) -> None:
     (place / "iris.csv").write_text("\n".join(lines) + "\n")
 
 
-def peak_of_refusal(read) -> int:
-    """Bytes at most allocated at a time while ``read`` finds out that it must refuse."""
+def peak_of(work) -> int:
+    """Bytes at most allocated at a time during ``work``, by Python and NumPy."""
     tracemalloc.start()
     try:
-        with pytest.raises(DataError):
-            read()
+        work()
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def peak_of_refusal(read) -> int:
+    """Bytes at most allocated at a time while ``read`` finds out that it must refuse."""
+
+    def refused() -> None:
+        with pytest.raises(DataError):
+            read()
+
+    return peak_of(refused)

@@ -116,8 +116,8 @@ def test_a_budget_of_evaluations_is_kept_and_used_up(solver, rows):
     problem.rows.ledger.limit = limit
     task = train(solver, problem, 0, rules=[MaxEvaluations(limit), MaxSteps(20_000)])
     assert problem.rows.ledger.train <= limit
-    if task.reason is StopReason.EVALUATIONS:
-        assert problem.rows.ledger.train + cost_of_next_step(solver, problem, task.state) > limit
+    assert task.reason is StopReason.EVALUATIONS
+    assert problem.rows.ledger.train + cost_of_next_step(solver, problem, task.state) > limit
 
 
 @every_solver

@@ -222,9 +222,11 @@ def test_budgets_end_a_fit_with_a_model(client):
         model = SVC(**PARAMETERS, max_kernel_evals=3_000_000).fit(*in_chunks(X, y))
     assert model.stop_reason_ == "max_kernel_evals"
     assert model.n_kernel_evals_ <= 3_000_000
-    stopped = SVC(**PARAMETERS, early_stopping=True).fit(*in_chunks(X, y))
-    assert stopped.stop_reason_ in ("early_stopping", "tol")
-    assert np.isfinite(stopped.history_["holdout_error"]).all()
+    stopped = SVC(**PARAMETERS, early_stopping=True, n_iter_no_change=1).fit(*in_chunks(X, y))
+    assert stopped.stop_reason_ == "early_stopping"
+    errors = stopped.history_["holdout_error"]
+    assert errors[-1] > errors.min() + 0.1  # the last model is a bad one, and not the one that is kept
+    assert 1.0 - stopped.score(X, y) == pytest.approx(errors.min(), abs=0.04)
 
 
 def test_a_checkpoint_is_gone_on_from(client, tmp_path, reference):

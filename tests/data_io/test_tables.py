@@ -265,15 +265,13 @@ def test_a_header_that_claims_too_much_takes_no_memory(tmp_path, shape):
     array = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + b"\0" * 64
     path = tmp_path / "data.npy"
     path.write_bytes(array)
-    with pytest.raises(DataError):
-        read_data(path, label=1)
+    assert peak_of_refusal(lambda: read_data(path, label=1)) < 10 * 2**20
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("X.npy", array)
-    path = tmp_path / "data.npz"
-    path.write_bytes(packed.getvalue())
-    with pytest.raises(DataError):
-        read_data(path)
+    zipped = tmp_path / "data.npz"
+    zipped.write_bytes(packed.getvalue())
+    assert peak_of_refusal(lambda: read_data(zipped)) < 10 * 2**20
 
 
 # ---- all

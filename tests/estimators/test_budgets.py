@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from slackwater import SVC, SBPClassifier
 from slackwater.baselines import SDCAClassifier
 from slackwater.errors import ConvergenceWarning
+from slackwater.solvers.dual_blocks import block_size
 
 pytestmark = pytest.mark.filterwarnings("ignore::slackwater.errors.ConvergenceWarning")
 
@@ -94,18 +95,27 @@ def test_stopping_and_going_on_leads_to_the_same_model(noisy):
     np.testing.assert_allclose(parts.decision_function(X_test), whole.decision_function(X_test), atol=0.02)
 
 
-def test_early_stopping_waits_for_an_epoch():
-    """Not for ten blocks, which are a third of it."""
+def test_early_stopping_waits_for_a_tenth_of_an_epoch_for_each_assessment_of_its_patience():
+    """Not for as many blocks, which are a third of that."""
     X, y = make_classification(20_000, 10, n_informative=5, random_state=3)
-    stopped, whole = errors((X[:15_000], y[:15_000], X[15_000:], y[15_000:]), [{"early_stopping": True}, {}])
-    assert stopped <= whole + 0.005
+    patience, trained = 5, 0.9 * 15_000
+    model = SVC(tol=1e-9, early_stopping=True, n_iter_no_change=patience, random_state=0).fit(X[:15_000], y[:15_000])
+    assert model.stop_reason_ == "early_stopping"
+    best = model.history_["step"][model.history_["holdout_error"].argmin()]
+    in_blocks = [block_size(number) for number in range(best, model.n_iter_[0])]
+    assert sum(in_blocks) >= 0.1 * patience * trained > 2 * sum(in_blocks[:patience])
+    whole = SVC(random_state=0).fit(X[:15_000], y[:15_000])
+    assert model.score(X[15_000:], y[15_000:]) >= whole.score(X[15_000:], y[15_000:]) - 0.005
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0])
 @pytest.mark.parametrize("data", ["noisy", "rarely_positive"])
 def test_early_stopping_is_as_good_as_going_on(data, C, request):
-    stopped, whole = errors(request.getfixturevalue(data), [{"early_stopping": True}, {}], C=C, gamma=0.1, tol=1e-3)
-    assert stopped <= whole + 0.01
+    X, y, X_test, y_test = request.getfixturevalue(data)
+    given = {"C": C, "gamma": 0.1, "random_state": 0}
+    stopped = SVC(tol=1e-9, early_stopping=True, n_iter_no_change=4, **given).fit(X, y)
+    assert stopped.stop_reason_ == "early_stopping"
+    assert stopped.score(X_test, y_test) >= SVC(tol=1e-3, **given).fit(X, y).score(X_test, y_test) - 0.01
 
 
 @pytest.mark.parametrize("estimator", [SVC(C=100.0, gamma=1.0, tol=1e-9), SBPClassifier(nu=0.05, gamma=1.0, tol=0.0)])

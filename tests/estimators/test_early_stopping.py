@@ -67,7 +67,7 @@ def test_given_rows_are_what_the_error_is_measured_on(estimator, noisy_moons):
     assert model.support_.max() < len(X)
     error = np.mean(model.predict(X_val) != y_val)
     assert error <= model.history_["holdout_error"].min() + 1.5 / len(y_val)
-    assert model.stop_reason_ in ("early_stopping", "tol")
+    assert model.stop_reason_ == "early_stopping"
 
 
 def test_given_rows_are_no_training_rows(noisy_moons):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import warnings
 
@@ -54,11 +55,16 @@ def test_the_criterion_that_failed_is_named(gap, violation, words):
 
 def test_a_gap_within_the_tolerance_is_never_called_above_it():
     X, y = make_classification(1500, 10, flip_y=0.2, random_state=0)
-    for steps in range(1, 12):
-        model = SVC(C=10.0, tol=1e-2, max_iter=steps)
-        for said in words_of(model, X, y):
-            assert ("above tol=0.01." in said) == (model.gap_ > 1e-2)
-            assert "optimality conditions violated by" in said or model.gap_ > 1e-2
+    said = {steps: words_of(SVC(C=10.0, tol=1e-2, max_iter=steps), X, y) for steps in (1, 2, 3, 11)}
+    for steps in (1, 2):
+        (above,) = said[steps]
+        assert re.search(r"at the relative gap 0\.\d+, above tol=0\.01\.", above)
+        assert "optimality" not in above
+    (within,) = said[3]
+    violated = re.search(r"gap 0\.00\d+, within tol=0\.01, .* conditions violated by (0\.\d+), above ten", within)
+    assert violated is not None
+    assert float(violated[1]) > 10 * 1e-2
+    assert said[11] == []
 
 
 @pytest.mark.parametrize("n", [4000, 9000])

@@ -105,7 +105,7 @@ def test_the_account_of_the_fit_travels_along(tmp_path):
         np.testing.assert_array_equal(loaded.history_[name], column)
         assert loaded.history_[name].dtype == column.dtype
     assert str(loaded.decisions_) == str(model.decisions_)
-    assert loaded.certify(X, y) is not None
+    np.testing.assert_array_equal(loaded.certify(X, y), model.certify(X, y))
 
 
 def test_decisions_of_a_fit_are_kept(tmp_path):
