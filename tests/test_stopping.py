@@ -11,6 +11,7 @@ from slackwater.stopping import (
     MaxEpochs,
     MaxEvaluations,
     MaxSteps,
+    NearOptimal,
     Progress,
     StopReason,
     ViolationBelow,
@@ -45,6 +46,35 @@ def test_a_rule_speaks_exactly_at_its_limit(rule, goes_on, ends, reason):
 
 def test_a_gap_not_yet_known_ends_nothing():
     assert GapBelow(0.5)(progress()) is None
+
+
+@pytest.mark.parametrize(
+    ("violation", "gap", "ends"),
+    [
+        (0.01, 1e-3, True),  # both at their limits
+        (0.011, 1e-3, False),
+        (0.011, 1e-9, False),  # the best gap is no substitute for the conditions
+        (0.01, 1.1e-3, False),
+        (0.00051, 0.5, False),  # one still waits for the gap
+        (0.0005, 0.5, True),  # one does no longer
+        (0.01, None, False),
+        (0.0005, None, True),
+        (0.01, float("nan"), False),
+    ],
+)
+def test_near_an_optimum_both_criteria_are_met_or_the_violation_is_the_least_one_waited_for(violation, gap, ends):
+    rule = NearOptimal(0.01, 1e-3, 0.0005)
+    assert (rule(progress(violation=violation, gap=gap)) is StopReason.TOLERANCE) == ends
+
+
+def test_a_run_towards_an_optimum_ends_at_the_first_step_that_is_near_enough():
+    rule = NearOptimal(0.01, 1e-3, 0.0005)
+    closing = [(0.5, 0.9), (0.02, 5e-4), (0.009, 2e-3), (0.012, 1e-3), (0.008, 9e-4), (0.001, 1e-5)]
+    answers = [rule(progress(violation=violation, gap=gap)) for violation, gap in closing]
+    assert answers == [None] * 4 + [StopReason.TOLERANCE] * 2
+    stuck = [(0.5, 0.9), (0.008, 2e-3), (0.001, 2e-3), (0.0004, 2e-3)]  # by rounding, the gap stays where it is
+    answers = [rule(progress(violation=violation, gap=gap)) for violation, gap in stuck]
+    assert answers == [None] * 3 + [StopReason.TOLERANCE]
 
 
 def test_a_holdout_error_that_has_stalled_ends_the_run():

@@ -120,13 +120,13 @@ def test_a_model_of_a_sample_proves_nothing(large):
     X, y, _, _ = large
     model = SVC(max_time=1e-9).fit(X, y)
     assert (model.strategy_, model.gap_, model.certified_) == ("sample", 1.0, False)
-    assert model.certify(X[:2000], y[:2000]) <= 1.0
+    assert 0.5 < model.certify(X, y) == model.gap_ < 1.0  # of 512 examples or fewer
 
 
 def test_more_time_makes_a_better_model(large):
     X, y, X_test, y_test = large
     least, more = (SVC(C=10.0, max_time=each).fit(X, y).score(X_test, y_test) for each in (1e-9, 3.0))
-    assert more >= least - 0.005
+    assert more > least + 0.01
     assert SVC(C=10.0).fit(X, y).score(X_test, y_test) >= more - 0.01
 
 

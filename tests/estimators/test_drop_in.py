@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 import warnings
 
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.datasets import load_digits, load_iris, make_classification, make_m
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import additive_chi2_kernel, chi2_kernel, linear_kernel
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -249,9 +248,14 @@ def test_weights_are_routed_as_metadata(moons):
         for S in (SVC, SBPClassifier):
             model = S(0.1, gamma=1.0).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
             scores = cross_val_score(model, X, y, params={"sample_weight": weights})
-            assert scores.mean() > 0.8
+            expected = [
+                S(0.1, gamma=1.0).fit(X[fit], y[fit], weights[fit]).score(X[rest], y[rest], weights[rest])
+                for fit, rest in StratifiedKFold(5).split(X, y)
+            ]
+            np.testing.assert_allclose(scores, expected)
         probable = SVC(probability=True).set_fit_request(sample_weight=True).fit(X, y, sample_weight=weights)
-        assert probable.predict_proba(X).shape == (len(y), 2)
+    expected = SVC(probability=True).fit(X, y, weights).predict_proba(X)
+    np.testing.assert_allclose(probable.predict_proba(X), expected)
 
 
 @pytest.mark.parametrize("model", [SVC(), SBPClassifier(), baselines.SMOClassifier(), baselines.FourierSVC()])
@@ -359,7 +363,7 @@ EVERY_ESTIMATOR = [
 
 
 def pressed_after_a_while(monkeypatch):
-    """Ctrl-C at the tenth assessment of any fit."""
+    """Ctrl-C at the tenth assessment of any fit; the list that is returned has all assessments so far."""
     from slackwater.tracing import Recorder
 
     seen, original = [], Recorder.assessed
@@ -371,24 +375,31 @@ def pressed_after_a_while(monkeypatch):
         return original(self, row)
 
     monkeypatch.setattr(Recorder, "assessed", assessed)
+    return seen
 
 
 @pytest.mark.parametrize("model", EVERY_ESTIMATOR, ids=lambda model: type(model).__name__)
-def test_ctrl_c_keeps_the_model_and_goes_on(monkeypatch, model):
+def test_ctrl_c_keeps_the_model_and_a_warm_start_goes_on_from_it(monkeypatch, model):
     X, y = make_classification(4000, 10, flip_y=0.3, random_state=0)
     pressed_after_a_while(monkeypatch)
+    model.set_params(warm_start=True, random_state=0)
     with pytest.raises(KeyboardInterrupt, match="the model reached is kept"):
         model.fit(X, y)
     assert (model.stop_reason_, model.fit_status_) == ("interrupted", 1)
-    assert model.predict(X).shape == y.shape
+    assert model.score(X, y) > 0.55
+    steps = model.n_iter_
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model.set_params(max_iter=1).fit(X, y)
+    assert (model.stop_reason_, model.n_iter_) == ("max_iter", steps + 1)
 
 
 def test_ctrl_c_ends_a_search(monkeypatch):
     X, y = make_classification(4000, 10, flip_y=0.3, random_state=0)
-    pressed_after_a_while(monkeypatch)
+    seen = pressed_after_a_while(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         GridSearchCV(SVC(tol=1e-12, kernel="laplacian"), {"C": [1.0, 2.0, 4.0]}, cv=2).fit(X, y)
-    assert threading.current_thread() is threading.main_thread()
+    since = [row.step for row in seen[9:]]
+    assert since == sorted(set(since))  # all of the fit that was interrupted: another one would begin with its first
 
 
 def test_probabilities_of_weighted_rows_do_not_depend_on_the_container(moons):

@@ -422,6 +422,7 @@ def test_fitting_in_two_python_threads_at_once_gives_the_same_models(moons):
         thread.start()
     for thread in threads:
         thread.join()
+    assert sorted(found) == [0, 1]
     for coefficients in found.values():
         np.testing.assert_array_equal(coefficients, expected)
 
@@ -473,7 +474,7 @@ def test_a_bad_parameter_is_named_with_its_rule(moons, parameters, message):
         (lambda X, y: (X[:, :0], y), "0 feature"),
         (lambda X, y: (X, y[:-1]), "one label for each row"),
         (lambda X, y: (X[:, 0], y), "Expected 2D"),
-        (lambda X, y: (X, None), "y"),
+        (lambda X, y: (X, None), "requires y to be passed, but the target y is None"),
         (lambda X, y: (X, np.linspace(0, 1, len(y))), "continuous|class"),
     ],
 )

@@ -9,6 +9,7 @@ from sklearn import svm
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification, make_moons
+from sklearn.metrics import brier_score_loss
 from sklearn.metrics.pairwise import rbf_kernel
 
 from slackwater import SVC, SBPClassifier
@@ -137,7 +138,7 @@ def test_evaluation_budget_is_never_exceeded(moons, rows):
         model = SVC(C=100.0, gamma=1.0, tol=0.0, max_kernel_evals=rows * len(y) + 4, random_state=0).fit(X, y)
     assert model.n_kernel_evals_ <= rows * len(y) + 4
     assert model.n_iter_ >= 1
-    assert len(model.predict(X)) == len(y)
+    assert model.score(X, y) > 0.7
 
 
 def test_a_budget_that_does_not_allow_for_one_step_is_refused(moons):
@@ -193,7 +194,9 @@ def test_what_cannot_be_had_is_named_with_a_remedy(moons, parameters, message):
 def test_the_remedy_for_probabilities_works(moons):
     X, y = moons
     model = CalibratedClassifierCV(SVC(gamma=1.0), ensemble=False).fit(X, y)
-    assert ((model.predict_proba(X)[:, 1] > 0.5) == model.predict(X)).all()
+    probabilities = model.predict_proba(X)[:, 1]
+    assert np.mean((probabilities > 0.5) == SVC(gamma=1.0).fit(X, y).predict(X)) > 0.97
+    assert brier_score_loss(y, probabilities) < 0.08  # 0.25 of one half for everybody
 
 
 def test_minus_one_sets_no_limit_of_steps(moons):

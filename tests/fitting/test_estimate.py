@@ -25,9 +25,14 @@ def test_estimates_of_different_groups_add_up():
 @pytest.mark.parametrize("share", [0.3, 0.03, 0.003])
 def test_the_limit_holds_in_95_of_100_cases_however_few_values_are_not_zero(share):
     rng, size, drawn, cases = np.random.default_rng(2), 20_000, 2000, 1000
-    held = 0
+    sums, estimates = [], []
     for _ in range(cases):
         population = np.where(rng.random(size) < share, rng.random(size), 0.0)
-        sample = rng.permutation(population)[:drawn]
-        held += estimated_sum(sample, size, 1.0).upper >= population.sum()
-    assert held / cases >= 0.95 - 3.0 * np.sqrt(0.05 * 0.95 / cases)
+        sums.append(population.sum())
+        found = estimated_sum(rng.permutation(population)[:drawn], size, 1.0)
+        estimates.append((found.total, found.upper))
+    total, upper = np.transpose(estimates)
+    assert np.mean(upper >= sums) >= 0.95 - 3.0 * np.sqrt(0.05 * 0.95 / cases)
+    errors = total - sums
+    assert abs(errors.mean()) <= 4.0 * errors.std() / np.sqrt(cases)  # without bias
+    assert np.mean(upper - total) <= 3.0 * errors.std()  # and not so high that it would always hold

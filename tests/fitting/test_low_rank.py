@@ -10,12 +10,14 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn import svm
+from sklearn.multiclass import OneVsRestClassifier
 
 from slackwater import SVC
 from slackwater.errors import ConvergenceWarning
 from slackwater.fitting.strategies.low_rank import exactly_balanced
 from slackwater.points import as_points
 from slackwater.points.centred import CentredPoints
+from slackwater.solvers import crossover
 from slackwater.workers import Workers
 
 
@@ -109,11 +111,13 @@ def test_several_classes_have_the_labels_of_scikit_learn(multi_class):
     X = 1.2 * centres[y] + rng.standard_normal((9000, 5))
     ours = SVC(kernel="linear", multi_class=multi_class).fit(X, y)
     theirs = svm.SVC(kernel="linear", tol=1e-5).fit(X, y)
-    assert "low_rank" in ours.strategy_
+    assert ours.strategy_ == "low_rank"
     assert (np.asarray(ours.gap_) <= 1e-4).all()
-    if multi_class == "ovo":
-        assert (ours.predict(X) == theirs.predict(X)).mean() >= 0.9995
-        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+    if multi_class == "ovr":
+        theirs = OneVsRestClassifier(theirs).fit(X, y)
+    assert (ours.predict(X) == theirs.predict(X)).mean() >= 0.9995
+    coefficients = [each.coef_[0] for each in theirs.estimators_] if multi_class == "ovr" else theirs.coef_
+    np.testing.assert_allclose(ours.coef_, coefficients, atol=2e-3)
 
 
 def test_classes_that_a_plane_separates_have_no_loss():
@@ -167,7 +171,7 @@ def test_few_iterations_leave_a_model_and_say_so():
     X, y = problem(noise=0.1)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         model = SVC(kernel="linear", max_iter=9).fit(X, y)
-    assert (model.stop_reason_, model.n_iter_.max()) == ("max_iter", 10)
+    assert (model.stop_reason_, model.n_iter_.tolist()) == ("max_iter", [9])
     assert model.score(X, y) > 0.9
     assert primal(model, X, y) == pytest.approx(model.history_["objective"][-1], rel=1e-9)
     best = SVC(kernel="linear").fit(X, y).history_["bound"][-1]
@@ -175,15 +179,17 @@ def test_few_iterations_leave_a_model_and_say_so():
 
 
 def test_early_stopping_judges_the_model_by_the_rows_held_out():
-    X, y = problem()
-    model = SVC(kernel="linear", early_stopping=True, random_state=0).fit(X, y)
+    X, y = problem(5000)
+    given = {"X_val": X[4000:], "y_val": y[4000:]}
+    model = SVC(kernel="linear", early_stopping=True, random_state=0).fit(X[:4000], y[:4000], **given)
     assert model.strategy_ == "low_rank"
-    assert 0.0 < model.history_["holdout_error"][-1] < 0.3
+    assert model.history_["holdout_error"][-1] == pytest.approx(np.mean(model.predict(X[4000:]) != y[4000:]))
 
 
-def test_a_checkpoint_gives_the_same_model(tmp_path):
+def test_a_checkpoint_gives_the_same_model_without_solving_again(tmp_path, monkeypatch):
     X, y = problem()
     first = SVC(kernel="linear", checkpoint=tmp_path / "run.npz").fit(X, y)
+    monkeypatch.setattr(crossover, "solve_interior", lambda *arguments: pytest.fail("solved again"))
     again = SVC(kernel="linear", checkpoint=tmp_path / "run.npz").fit(X, y)
     assert again.strategy_ == "low_rank"
     np.testing.assert_array_equal(first.dual_coef_, again.dual_coef_)

@@ -253,8 +253,10 @@ def test_a_class_of_three_examples_does_not_break_a_subspace():
     y = np.zeros(len(X), dtype=int)
     y[[10, 4000, 8000]] = 1
     for seed in range(5):
-        model = svc(C=1.0, gamma=1.0, random_state=seed).fit(X, y)
+        model = svc(strategy="subspace", C=1.0, gamma=1.0, random_state=seed).fit(X, y)
+        assert model.strategy_ == "subspace"
         assert np.isfinite(model.decision_function(X)).all()
+        assert (model.predict(X) != y).sum() <= 3
 
 
 def test_a_subspace_that_numbers_are_too_coarse_for_is_declined(monkeypatch):

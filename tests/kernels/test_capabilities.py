@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import textwrap
@@ -22,12 +23,10 @@ from slackwater.gram.features import Features
 from slackwater.gram.ledger import EvaluationLedger
 from slackwater.gram.narrow import NEGLIGIBLE, NarrowRows
 from slackwater.kernels import Custom, Gaussian, Kernel, Laplacian, Linear, _grid_loops, as_points, make_kernel
-from slackwater.kernels.dot import Polynomial, Sigmoid
 from slackwater.points.leaves import Leaves
 from slackwater.workers import Workers
 
 PACKAGE = Path(slackwater.__file__).parent
-KINDS = (Gaussian, Laplacian, Linear, Polynomial, Sigmoid, Custom)
 
 
 @dataclass(frozen=True)
@@ -141,14 +140,43 @@ def test_what_is_not_declared_is_not_done(kernel: Kernel) -> None:
 
 
 def test_nobody_outside_kernels_asks_for_the_class_of_a_kernel() -> None:
+    """Elsewhere their classes are imported and called, and named for nothing else: no isinstance, type or match."""
+    kinds = {kind.__name__ for kind in Kernel.__subclasses__() if kind.__module__.startswith("slackwater.kernels.")}
+    assert kinds >= {"Gaussian", "Laplacian", "Linear", "Polynomial", "Sigmoid", "Custom"}
     asking = [
-        str(path.relative_to(PACKAGE))
+        f"{path.relative_to(PACKAGE)}:{line}"
         for path in PACKAGE.rglob("*.py")
         if path.parent.name != "kernels"
-        for line in path.read_text().splitlines()
-        if "isinstance(" in line and any(f"{kind.__name__})" in line for kind in KINDS)
+        for line in lines_that_name_but_do_not_call(kinds, ast.parse(path.read_text()))
     ]
     assert asking == []
+
+
+def lines_that_name_but_do_not_call(names: set[str], tree: ast.AST) -> list[int]:
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    named = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute) and id(node) not in called]
+    renamed = [node for node in ast.walk(tree) if isinstance(node, ast.alias) and node.name in names and node.asname]
+    return [
+        *(node.lineno for node in named if (node.id if isinstance(node, ast.Name) else node.attr) in names),
+        *(node.lineno for node in renamed),
+    ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "isinstance(k, Gaussian)",
+        "isinstance(k, (Linear, Gaussian))",
+        "isinstance(\n    k,\n    kernels.Gaussian | Linear,\n)",
+        "type(k) is Gaussian",
+        "match k:\n    case Gaussian():\n        pass",
+        "from slackwater.kernels import Gaussian as Bell",
+    ],
+)
+def test_asking_for_the_class_of_a_kernel_is_noticed(code: str) -> None:
+    names = {"Gaussian", "Linear"}
+    assert lines_that_name_but_do_not_call(names, ast.parse(code))
+    assert not lines_that_name_but_do_not_call(names, ast.parse("from slackwater.kernels import Gaussian\nGaussian(1)"))
 
 
 @dataclass(frozen=True)

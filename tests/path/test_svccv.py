@@ -173,7 +173,7 @@ def test_other_kernels_have_the_scores_of_grid_search(kernel: str) -> None:
         ours = SVCCV(CS, gammas, kernel=chosen, tol=1e-5).fit(data, y)
         theirs = GridSearchCV(model, {"C": CS}).fit(data, y)
     np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], atol=1e-12)
-    assert ours.predict(data).shape == (150,)
+    assert np.mean(ours.predict(data) == theirs.predict(data)) > 0.98
 
 
 def test_one_vs_rest_has_the_scores_of_grid_search() -> None:
@@ -239,10 +239,10 @@ def test_one_standard_error_takes_the_least_c_within_it() -> None:
     assert standard_error(scores[2]) == pytest.approx(np.std([0.96, 0.92, 0.95], ddof=1) / np.sqrt(3))
 
 
-def test_one_standard_error_as_an_option_never_takes_a_larger_c() -> None:
+def test_one_standard_error_as_an_option_takes_a_smaller_c_that_is_within_it() -> None:
     X, y = moons()
     best, frugal = (SVCCV(selection=each).fit(X, y) for each in ("best", "one_standard_error"))
-    assert frugal.C_ <= best.C_
+    assert frugal.C_ < best.C_
     assert frugal.best_score_ >= best.best_score_ - best.best_score_error_
 
 
@@ -290,7 +290,7 @@ def test_a_search_without_time_still_chooses_and_fits() -> None:
     scored = search.cv_results_["n_resources"] > 0
     assert scored.any()
     assert np.isnan(search.cv_results_["mean_test_score"][~scored]).all()
-    assert search.predict(X).shape == (3000,)
+    assert search.score(X, y) > 0.7
     assert scored[search.best_index_]
 
 
@@ -490,7 +490,7 @@ def test_it_works_in_a_pipeline_with_names_of_features() -> None:
     frame = pandas.DataFrame(X, columns=["a", "b"])
     search = SVCCV([1.0], [1.0]).fit(frame, y)
     assert search.feature_names_in_.tolist() == ["a", "b"]
-    assert search.predict(frame).shape == (120,)
+    assert search.score(frame, y) > 0.8
     assert make_pipeline(StandardScaler(), SVCCV([1.0], [1.0])).fit(X, y).score(X, y) > 0.8
 
 

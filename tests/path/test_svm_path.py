@@ -418,7 +418,7 @@ def test_a_time_limit_ends_the_path_early_with_at_least_one_point() -> None:
     X, y = moons(1500)
     path = svm_path(X, y, Cs=np.geomspace(1e-3, 1e6, 200), gamma=50.0, max_time=1e-6)
     assert len(path) == 1
-    assert path.at(path.C[0]).predict(X).shape == (1500,)
+    assert path.at(path.C[0]).score(X, y) > 0.8
 
 
 def test_a_path_survives_pickling() -> None:

@@ -94,13 +94,15 @@ class _LowRankDual:
 
     def _ends(self) -> bool:
         """Asked before each iteration: tells who watches, and whether a limit ends the method."""
+        if self._limit() is not None:
+            return True
         self.iterations += 1
         self.context.stage(f"low_rank, {self.problem.n:,} examples, iteration {self.iterations}")
-        return self._limit() is not None
+        return False
 
     def _limit(self) -> StopReason | None:
         context = self.context
-        progress = Progress(self.iterations - 1, context.training_set.ledger.train, context.clock.seconds())
+        progress = Progress(self.iterations, context.training_set.ledger.train, context.clock.seconds())
         return context.cut_short() or first_reason(context.stopping.make_limits(), progress)
 
     def _judged(self, alpha: Doubles) -> BinaryResult:
