@@ -2,8 +2,8 @@
 
 k pairs of features of all n training rows cost k·n inner products; the curve of the kernel methods in the same unit is
 that of Fig. 2, since a Gaussian kernel value takes one inner product. The linear SVM over the features, with the same λ
-and no bias, is solved by dual coordinate descent, as in LIBLINEAR. LIBLINEAR's objective on Adult was within 2e-6 of that
-of a certified optimum (8, 64, 256 pairs); a test holds ours to nearly that on a part of the data.
+and no bias, is solved by dual coordinate descent, as in LIBLINEAR. On Adult LIBLINEAR's objective was within 2e-6 of
+that of a certified optimum (8, 64, 256 pairs); a test holds ours to nearly that on a part of the data.
 """
 
 from __future__ import annotations
