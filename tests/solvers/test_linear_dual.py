@@ -29,9 +29,11 @@ def examples(seed=0, n=200):
 def solved(X, labels, upper, tol=1e-8, seed=0):
     problem, rng = LinearDual(labels, upper, X.shape[1]), np.random.default_rng(seed)
     squared = (X**2).sum(axis=1)
-    while not problem.converged:
+    for _ in range(5_000_000):
         problem.go_through(X, squared, tol, rng)
-    return problem
+        if problem.converged:
+            return problem
+    raise AssertionError("not converged after 5,000,000 passes")
 
 
 def objective(w, X, labels, upper):
@@ -59,7 +61,7 @@ def test_the_optimum_is_that_of_liblinear(C, seed):
 
 def test_before_it_has_converged_the_model_is_a_mean_that_swings_less():
     X, labels, weights = examples(n=2000)
-    best = objective(solved(X, labels, 100.0 * weights).w, X, labels, 100.0 * weights)
+    best = objective(solved(X, labels, 100.0 * weights, tol=1e-3).w, X, labels, 100.0 * weights)
     problem, rng = LinearDual(labels, 100.0 * weights, 2), np.random.default_rng(0)
     means, lasts = [], []
     for _ in range(20):
@@ -85,4 +87,7 @@ def test_a_pass_that_is_cut_short_leaves_a_feasible_point():
 def test_an_example_that_is_all_zero_does_no_harm():
     X, labels, weights = examples()
     X[3] = 0.0
-    assert np.isfinite(solved(X, labels, weights).w).all()
+    problem = solved(X, labels, weights)
+    others = np.arange(len(labels)) != 3
+    np.testing.assert_allclose(problem.w, solved(X[others], labels[others], weights[others]).w, atol=1e-6)
+    assert problem._alpha[3] == weights[3]

@@ -1,4 +1,4 @@
-"""Compiled steps of the linear dual; the twin in plain NumPy is ``tests/reference/linear_dual.py``."""
+"""Compiled steps of the linear dual; the twin in plain NumPy is in ``tests/solvers/test_linear_dual.py``."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ def visit(
         kept += 1
         found[0] = max(found[0], projected)
         found[1] = min(found[1], projected)
-        if projected != 0.0 and squared[i] > 0.0:
-            value = min(max(alpha[i] - gradient / squared[i], 0.0), upper[i])
+        if projected != 0.0:
+            # Of an example that is all zero the dual is linear in α_i: it grows up to the bound.
+            value = min(max(alpha[i] - gradient / squared[i], 0.0), upper[i]) if squared[i] > 0.0 else upper[i]
             change = (value - alpha[i]) * label
             alpha[i] = value
             for j in range(rows.shape[1]):
