@@ -222,10 +222,11 @@ def _as_before(context: FitContext) -> tuple[list[BinaryResult] | None, str]:
 
 def _tried(context: FitContext) -> Sequence[ModuleType]:
     """The strategies in order: on a warm start, from the one that made the earlier model."""
-    tried = PROVING if context.stopping.tol is not None else ORDER
-    choice = context.choice
-    made_by = "" if choice is None else choice.strategy  # none yet, where the sample of this fit has made the choice
-    return tried[STRATEGIES.index(made_by) :] if made_by else tried
+    if context.stopping.tol is not None:
+        return PROVING
+    made_by = "" if context.choice is None else context.choice.strategy  # "": by the sample of this very fit
+    names = [strategy.NAME for strategy in ORDER]
+    return ORDER[names.index(made_by) :] if made_by in names else ORDER
 
 
 def _unfinished(start: Start) -> list[BinaryResult]:
