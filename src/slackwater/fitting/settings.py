@@ -92,7 +92,7 @@ class LowRankSettings:
     """The dual by the features of a linear kernel."""
 
     min_examples: int = 3073  # with fewer, the kernel matrix is in memory and chunking as quick
-    max_features: int = 128
+    max_features: int = 128  # 22,500 examples of so many: 0.75 s, oneDAL 8.4 (bench/linear.py). Time grows with d²
     max_gap: float = 0.01  # that rounding may leave: beyond, kernel values may tell more
 
 
