@@ -102,6 +102,17 @@ def test_models_on_the_way_have_all_classes(parameters):
     assert seen.looks[-1] > 0.9
 
 
+@pytest.mark.parametrize(("multi_class", "classes"), [("ovo", 2), ("ovr", 3)])
+def test_few_features_of_a_linear_kernel_show_each_solution(multi_class, classes):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 4))
+    y = np.argmax(X[:, :classes] + 0.1 * rng.standard_normal((4000, classes)), axis=1)
+    seen = Recorder()
+    model = SVC(kernel="linear", multi_class=multi_class).set_callbacks(seen).fit(X, y)
+    assert (model.strategy_, len(seen.looks)) == ("low_rank", 1 if classes == 2 else 3)
+    assert seen.looks[-1] == model.score(X, y) > 0.85
+
+
 @pytest.mark.parametrize("data", DATA)
 def test_every_strategy_shows_its_models_and_ends_when_asked_to(data):
     make, strategy = DATA[data]

@@ -62,7 +62,10 @@ def attempt(context: FitContext) -> list[BinaryResult] | None:
     with training_set.features.workers as workers:
         rows = CentredPoints(points, workers, centred=context.solver.coupling.free_bias)
         problems = training_set.problems(context.n_classes)
-        results = [_LowRankDual(context, rows, problem, number).solve() for number, problem in enumerate(problems)]
+        results: list[BinaryResult] = []
+        for number, problem in enumerate(problems):
+            done, to_come = [each.expansion for each in results], len(problems) - number - 1
+            results.append(_LowRankDual(context, rows, problem, number, done, to_come).solve())
     stalled = max((each.assessment.gap for each in results if each.reason is StopReason.STALLED), default=0.0)
     return results if context.decide(NAME, "relative gap", stalled, "<=", context.settings.low_rank.max_gap) else None
 
@@ -75,6 +78,8 @@ class _LowRankDual:
     rows: CentredPoints
     problem: Problem
     number: int
+    done: list[Expansion]  # models of the problems before it
+    to_come: int  # problems after it
     iterations: int = 0
     upper: Doubles = field(init=False)
 
@@ -156,6 +161,9 @@ class _LowRankDual:
         row = snapshot(self.number, self.iterations, progress, found)
         context.recorder.assessed(row)
         context.show(row, progress)
+        # Of the problems to come, a function that claims no example.
+        nobody = [Expansion.from_dense(np.zeros(0), -1.0)] * self.to_come
+        context.show_models(self.iterations, lambda: [*self.done, expansion, *nobody])
         return BinaryResult(expansion, found, reason, self.iterations)
 
 
