@@ -18,3 +18,19 @@ def client():
         distributed.Client(cluster) as found,
     ):
         yield found
+
+
+@pytest.fixture
+def fails():
+    """A block's function that fails once it was called so many times in all; it travels whole, not by its name."""
+
+    def fails(block, path, after):
+        import os
+
+        with open(path, "a") as file:
+            file.write("x")
+        if os.path.getsize(path) > after:
+            raise RuntimeError("the disk is on fire")
+        return block
+
+    return fails

@@ -212,18 +212,9 @@ def test_a_matrix_that_points_outside_of_itself_is_refused(client, data):
         SVC(**PARAMETERS).fit(in_chunks(X, y)[0].map_blocks(broken, meta=np.empty((0, 2))), in_chunks(X, y)[1])
 
 
-def test_an_error_of_the_users_own_tasks_comes_as_it_is_whenever_it_comes(client, data, tmp_path):
+def test_an_error_of_the_users_own_tasks_comes_as_it_is_whenever_it_comes(client, data, fails, tmp_path):
     X, y = data
     count = str(tmp_path / "count")
-
-    def fails(block, path, after):
-        import os
-
-        with open(path, "a") as file:
-            file.write("x")
-        if os.path.getsize(path) > after:
-            raise RuntimeError("the disk is on fire")
-        return block
 
     for after in (0, 5):  # at the first look, and as shards are made
         (tmp_path / "count").write_text("")

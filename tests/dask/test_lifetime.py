@@ -63,18 +63,9 @@ def test_fits_leave_nothing_on_the_workers(client, no_collector):
     assert left_on(client) == (0, 0, 0)
 
 
-def test_fits_that_fail_leave_nothing_on_the_workers(client, no_collector, tmp_path):
+def test_fits_that_fail_leave_nothing_on_the_workers(client, no_collector, fails, tmp_path):
     X, y = make_moons(900, noise=0.3, random_state=0)
     count = str(tmp_path / "count")
-
-    def fails(block, path, after):
-        import os
-
-        with open(path, "a") as file:
-            file.write("x")
-        if os.path.getsize(path) > after:
-            raise RuntimeError("the disk is on fire")
-        return block
 
     for after in (0, 5):  # at the first look, and as shards are made
         (tmp_path / "count").write_text("")
